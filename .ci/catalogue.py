@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from app.providers.adapter_registry import BUILT_IN_ADAPTERS  # noqa: E402
+from app.providers.adapter_registry import ADAPTER_MODULE_BY_API  # noqa: E402
 from app.providers.models.known_providers import KNOWN_PROVIDERS  # noqa: E402  (after the path)
 
 DATA = ROOT / "app" / "providers" / "data"
@@ -108,7 +108,7 @@ def _models(data: Any) -> Iterator[dict[str, Any]]:
 def _unusable(entry: dict[str, Any]) -> str:
     if entry["provider"] not in KNOWN_PROVIDERS:
         return "a provider that bayou does not know"
-    if entry["api"] not in BUILT_IN_ADAPTERS:
+    if entry["api"] not in ADAPTER_MODULE_BY_API:
         return f"no adapter speaks {entry['api']}"
     if not entry.get("baseUrl") and entry["api"] not in FIND_THEIR_PLACE:
         return "without an address"

@@ -40,7 +40,7 @@ def print_json(data: "Any", *, indent: int | None = None, flush: bool = False) -
 
     line = json.dumps(data, ensure_ascii=False, indent=indent).encode("utf-8", "replace").decode()
     if not line.isascii() or "\x7f" in line:
-        from tools.text import escape_json_for_terminal  # noqa: PLC0415  (as in safe_text)
+        from tools.text_sanitizing import escape_json_for_terminal  # noqa: PLC0415  (as in safe_text)
 
         line = escape_json_for_terminal(line)
     sys.stdout.write(f"{line}\n")
@@ -69,6 +69,6 @@ def safe_text(text: str) -> str:
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     # The version and most errors are plain text and skip this import.
-    from tools.text import escape_for_terminal  # noqa: PLC0415
+    from tools.text_sanitizing import escape_for_terminal  # noqa: PLC0415
 
     return escape_for_terminal(text)

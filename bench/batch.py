@@ -162,13 +162,13 @@ def _going_on(project: Path, env: dict[str, str]) -> Row:
 
 def _hashes(project: Path) -> dict[str, str]:
     """Returns the hash of each run, as the batch plans it."""
-    from app.batch.task_files import read_rows
-    from app.batch.tasks import BatchDefaults, TaskFields, plan_batch
+    from app.batch.task_files import read_task_rows
+    from app.batch.tasks import BatchDefaults, BatchTaskFields, plan_batch
 
-    fields = TaskFields(permissions="auto-edit", time_limit=3_600.0, repo="repository")
+    fields = BatchTaskFields(permissions="auto-edit", time_limit=3_600.0, repo="repository")
     options = ("-e", str(project / "model.py"))
     defaults = BatchDefaults(fields=fields, models=("scripted/script",), options=options, base_folder=project)
-    return {run.key: run.hash for run in plan_batch(read_rows(project / "known.jsonl"), defaults).runs}
+    return {run.key: run.hash for run in plan_batch(read_task_rows(project / "known.jsonl"), defaults).runs}
 
 
 def _cluster_going_on(project: Path, env: dict[str, str]) -> Row:

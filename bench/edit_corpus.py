@@ -9,11 +9,11 @@ from pathlib import Path, PurePath
 
 from tree_sitter import Node
 
-from tools.edits.dialects.matching import TextEdit
-from tools.edits.syntax_checks import SyntaxChecks, checking_grammar_for
-from tools.filemap.deadline import Deadline
+from tools.edits.dialects.old_text_matching import TextEdit
+from tools.edits.syntax_checks import SyntaxCheckCache, find_syntax_checking_grammar
 from tools.filemap.language_detection import detect_language
-from tools.filemap.tree_sitter_parsing import load_grammar, parse_source
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.tree_sitter_parsing import load_tree_sitter_grammar, parse_source_with_grammar
 
 TESTS = Path(__file__).parent.parent / "tests" / "filemap"
 _CLOSERS = re.compile(r"^[ \t]*(?:[\])}]+[;,]?|end)[ \t]*$", re.MULTILINE)
@@ -27,10 +27,10 @@ class CorpusFile:
         self.name = name
         self.text = text
         self.grammar = grammar
-        self.checks = SyntaxChecks()
+        self.checks = SyntaxCheckCache()
 
     def problems(self, span: TextEdit) -> int | None:
-        found = self.checks.check_file(self.name, self.text).new_problems(self.text, (span,))
+        found = self.checks.check_file(self.name, self.text).find_new_syntax_errors(self.text, (span,))
         return None if found is None else len(found)
 
 
@@ -48,7 +48,7 @@ def corpus() -> list[CorpusFile]:
 
 
 def _corpus_files(name: str, data: bytes) -> list[CorpusFile]:
-    grammar = checking_grammar_for(detect_language(PurePath(name), data[:2000]) or "")
+    grammar = find_syntax_checking_grammar(detect_language(PurePath(name), data[:2000]) or "")
     try:
         text = data.decode().replace("\r\n", "\n")
     except UnicodeDecodeError:
@@ -75,7 +75,9 @@ def _statements(file: CorpusFile) -> list[tuple[int, int]]:
     """Returns the ranges of whole-line statements next to at least two others of their kind, without
     syntax errors."""
     source = file.text.encode()
-    root = parse_source(load_grammar(file.grammar), source, Deadline(10)).root_node
+    root = parse_source_with_grammar(
+        load_tree_sitter_grammar(file.grammar), source, MapDeadline(10)
+    ).root_node
     found: list[tuple[int, int]] = []
     waiting = [root]
     while waiting:
@@ -103,7 +105,9 @@ def _is_statement(node: Node) -> bool:
 
 def closer_removals(file: CorpusFile, count: int, luck: random.Random) -> Iterator[TextEdit]:
     """Yields edits that remove lines which only close something; not those in strings and comments."""
-    root = parse_source(load_grammar(file.grammar), file.text.encode(), Deadline(10)).root_node
+    root = parse_source_with_grammar(
+        load_tree_sitter_grammar(file.grammar), file.text.encode(), MapDeadline(10)
+    ).root_node
     places = [match.span() for match in _CLOSERS.finditer(file.text) if _is_code(root, file.text, match)]
     for start, end in luck.sample(places, min(count, len(places))):
         yield TextEdit(start=start, end=min(len(file.text), end + 1), new_text="", strategy="exact")

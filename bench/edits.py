@@ -13,17 +13,17 @@ from statistics import median
 
 from bench.edit_corpus import CorpusFile, closer_removals, corpus, count_languages, harmless_edits
 from bench.table import Row
-from tools.base import ToolContext, ToolError
-from tools.builtin.structure import make_ast_edit_tool
-from tools.edits.dialects.anchors import anchored_rows as anchored_rows
-from tools.edits.dialects.matching import SearchableText, TextEdit
-from tools.edits.dialects.replacing import TextReplacement
+from tools.argument_schema import validate_tool_arguments
+from tools.builtin.ast_grep import make_ast_edit_tool
+from tools.edits.dialects.line_anchors import format_anchored_rows as format_anchored_rows
+from tools.edits.dialects.old_text_matching import SearchableText, TextEdit
+from tools.edits.dialects.old_text_replacement import TextReplacement
 from tools.edits.edit_checks import check_edits
-from tools.edits.editing import apply_edits
-from tools.edits.shown_lines import NO_SHOWN_LINES
-from tools.edits.syntax_checks import FileSyntax, NewSyntaxFlaw, SyntaxChecks
-from tools.schema import validate_arguments
-from tools.workspace import Workspace
+from tools.edits.edited_text import apply_replacements
+from tools.edits.shown_lines import NO_LINES_SHOWN_TO_MODEL
+from tools.edits.syntax_checks import FileSyntaxCheck, NewSyntaxError, SyntaxCheckCache
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolContext, ToolError
 
 _LANGUAGES_WITH_CLOSERS = ("javascript", "typescript", "go", "rust", "java", "python")
 _LINES = 440_000
@@ -36,8 +36,8 @@ def rows() -> Iterable[Row]:
     yield from asyncio.run(_rewrite())
 
 
-def _syntax_of(name: str, text: str) -> FileSyntax:
-    return SyntaxChecks().check_file(name, text)
+def _syntax_of(name: str, text: str) -> FileSyntaxCheck:
+    return SyntaxCheckCache().check_file(name, text)
 
 
 def _syntax_check_cost() -> Row:
@@ -52,11 +52,11 @@ def _syntax_check_cost() -> Row:
         without, with_it = (
             _seconds(
                 partial(
-                    apply_edits,
+                    apply_replacements,
                     file.text.encode(),
                     edit,
                     file.name,
-                    NO_SHOWN_LINES,
+                    NO_LINES_SHOWN_TO_MODEL,
                     partial(_syntax_of, name),
                 )
             )
@@ -126,7 +126,7 @@ class NoSyntaxCheck:
     is_known = True
     accepts_code_fences = False
 
-    def new_problems(self, text: str, spans: Sequence[TextEdit]) -> tuple[NewSyntaxFlaw, ...]:
+    def find_new_syntax_errors(self, text: str, spans: Sequence[TextEdit]) -> tuple[NewSyntaxError, ...]:
         return ()
 
 
@@ -144,7 +144,7 @@ def _accuracy_row(name: str, files: Sequence[CorpusFile], luck: random.Random) -
 def _anchor_cost() -> Row:
     texts = [file.text for file in corpus()]
     plain = sum(map(len, texts))
-    anchored = sum(len(anchored_rows(text.split("\n"), 1)) for text in texts)
+    anchored = sum(len(format_anchored_rows(text.split("\n"), 1)) for text in texts)
     return Row(
         name="files as they are read with anchors, characters",
         figure=anchored,
@@ -160,10 +160,10 @@ async def _rewrite() -> Iterable[Row]:
     with tempfile.TemporaryDirectory() as folder:
         lines = _fill(Path(folder), [file for file in corpus() if file.grammar == "typescript"])
         read = _seconds(lambda: [path.read_bytes() for path in Path(folder).iterdir()])
-        workspace = Workspace(Path(folder))
+        workspace = SessionWorkspace(Path(folder))
         tool = make_ast_edit_tool()
         rewrites = [{"pattern": "super($$$A)", "replacement": "parent($$$A)"}]
-        arguments = validate_arguments(tool, {"rewrites": rewrites, "include_broken": True})
+        arguments = validate_tool_arguments(tool, {"rewrites": rewrites, "include_broken": True})
         context = ToolContext(call_id="bench", cwd=Path(folder), workspace=workspace)
         stillest = own = 0.0
         running = asyncio.ensure_future(tool.run(arguments, context))

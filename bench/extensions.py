@@ -32,7 +32,7 @@ import asyncio, sys, time
 import app.engine.session, app.resources.settings.settings  # what a session has loaded before its extensions
 from pathlib import Path
 began = time.process_time()
-from app.extensions.loading.loader import extensions_in_folder
+from app.extensions.loading.extension_finder import extensions_in_folder
 from app.extensions.extension_runner import Extensions
 imported = time.process_time()
 async def main():
@@ -71,9 +71,9 @@ def _loading() -> Iterator[Row]:
 
 
 def _events() -> Iterator[Row]:
+    from app.extensions.extension_registrations import ExtensionSource
     from app.extensions.extension_runner import Extensions
     from app.extensions.hooks.session_hooks import ExtensionHooks
-    from app.extensions.registrations import ExtensionSource
     from app.values.content import ToolCall
     from app.values.events import TurnStart
 
@@ -113,11 +113,11 @@ def _events() -> Iterator[Row]:
 
 
 def _settings() -> Iterator[Row]:
-    from app.resources.paths import Paths
+    from app.resources.paths import BayouPaths
     from app.resources.settings.effective_settings import EffectiveSettings
 
     with tempfile.TemporaryDirectory() as name:
-        paths = Paths.from_env({"HOME": name}, Path(name))
+        paths = BayouPaths.from_env({"HOME": name}, Path(name))
         paths.agent_dir.mkdir(parents=True)
         paths.settings_file.write_text(
             '{ // mine\n "theme": "x", "retry": {"maxRetries": 5}, "extensions": ["a.py"] }'

@@ -19,12 +19,12 @@ from statistics import median
 from tree_sitter import Parser
 
 from bench.table import Row
-from tools.filemap.file_mapper import map_file
+from tools.filemap.file_mapper import make_file_map
 from tools.filemap.language_detection import detect_language
 from tools.filemap.languages.language_registry import has_language_description, language_named
-from tools.filemap.map_cache import MapCache
-from tools.filemap.rendering.map_rendering import render_map
-from tools.filemap.tree_sitter_parsing import load_grammar
+from tools.filemap.map_cache import FileMapCache
+from tools.filemap.rendering.file_map_rendering import render_file_map
+from tools.filemap.tree_sitter_parsing import load_tree_sitter_grammar
 
 REPEAT = 5
 _MEMORY_RUNS = 3
@@ -178,11 +178,11 @@ def _sample_event(number: int) -> dict[str, object]:
 def _speed(path: Path) -> Iterator[Row]:
     source = path.read_bytes()
     name = detect_language(path, source) or ""
-    grammar = load_grammar(
+    grammar = load_tree_sitter_grammar(
         language_named(name).grammar if has_language_description(name) else _GRAMMARS[name]
     )
     bare = _fastest(lambda: Parser(grammar).parse(source))
-    whole = _fastest(lambda: render_map(map_file(path, deadline_seconds=DEADLINE)))
+    whole = _fastest(lambda: render_file_map(make_file_map(path, deadline_seconds=DEADLINE)))
     yield Row(
         name=f"{path.name}: {source.count(10):,} lines, {len(source) / 1e6:.1f} MB, read to rendered",
         figure=whole * 1000,
@@ -205,7 +205,7 @@ def _longest_wait_row(path: Path) -> Row:
 
 
 def _longest_wait(path: Path) -> float:
-    work = threading.Thread(target=lambda: map_file(path, deadline_seconds=DEADLINE))
+    work = threading.Thread(target=lambda: make_file_map(path, deadline_seconds=DEADLINE))
     longest, before = 0.0, time.process_time()
     work.start()
     while work.is_alive():
@@ -240,18 +240,18 @@ def _memory(path: Path) -> Iterator[Row]:
 _CHILD_PROGRAM = """
 import sys
 from pathlib import Path
-from tools.filemap.file_mapper import map_file
-from tools.memory import trim_heap
-from tools.filemap.rendering.map_rendering import render_map
+from tools.filemap.file_mapper import make_file_map
+from tools.memory_reduction import trim_heap
+from tools.filemap.rendering.file_map_rendering import render_file_map
 
 def tell():
     print(flush=True)
     sys.stdin.readline()
 
-render_map(map_file(Path(sys.argv[2])))
+render_file_map(make_file_map(Path(sys.argv[2])))
 trim_heap()
 tell()
-made = render_map(map_file(Path(sys.argv[1]), deadline_seconds=60))
+made = render_file_map(make_file_map(Path(sys.argv[1]), deadline_seconds=60))
 tell()
 del made
 trim_heap()
@@ -290,11 +290,11 @@ def _peak_until_done(pid: int, told: int) -> tuple[int, int]:
 
 
 def _cache_speed(path: Path, folder: Path) -> Iterator[Row]:
-    cache = MapCache(folder)
-    made = _fastest(lambda: map_file(path, deadline_seconds=DEADLINE), 1)
-    map_file(path, deadline_seconds=DEADLINE, cache=cache)
-    again = _fastest(lambda: map_file(path, deadline_seconds=DEADLINE, cache=cache))
-    disk = _fastest(lambda: map_file(path, deadline_seconds=DEADLINE, cache=MapCache(folder)))
+    cache = FileMapCache(folder)
+    made = _fastest(lambda: make_file_map(path, deadline_seconds=DEADLINE), 1)
+    make_file_map(path, deadline_seconds=DEADLINE, cache=cache)
+    again = _fastest(lambda: make_file_map(path, deadline_seconds=DEADLINE, cache=cache))
+    disk = _fastest(lambda: make_file_map(path, deadline_seconds=DEADLINE, cache=FileMapCache(folder)))
     yield Row(
         name="known map, from memory",
         figure=again * 1000,

@@ -17,12 +17,12 @@ import msgspec
 from tree_sitter import Node, Parser, Query, QueryCursor
 
 from bench.table import Row
-from tools.filemap.file_mapper import map_file
+from tools.filemap.file_map import FileMap, Symbol
+from tools.filemap.file_mapper import make_file_map
 from tools.filemap.language_description import word_set
 from tools.filemap.language_detection import detect_language
 from tools.filemap.languages.language_registry import has_language_description, language_named
-from tools.filemap.symbols import FileMap, Symbol
-from tools.filemap.tree_sitter_parsing import load_grammar
+from tools.filemap.tree_sitter_parsing import load_tree_sitter_grammar
 
 _CTAGS = ["ctags", "--options=NONE", "--output-format=json", "--fields=NnKeSslE", "--kinds-all=*"]
 _CTAGS_NAMES = {"cuda": "C++", "cpp": "C++"}
@@ -193,7 +193,7 @@ class Comparison(msgspec.Struct, frozen=True):
 def rows(folders: Sequence[str] = ()) -> Iterator[Row]:
     files = (path for folder in folders for path in sorted(Path(folder).rglob("*")) if path.is_file())
     for path in files:
-        made = map_file(path, deadline_seconds=60)
+        made = make_file_map(path, deadline_seconds=60)
         found = compare(made, references(path))
         names = ", ".join(each.name for each in found.missed[:6])
         yield Row(
@@ -255,7 +255,9 @@ def _text_finder(path: Path, language: str) -> Callable[[int, str, str], bool]:
     """Returns a check whether a name in a line belongs to a comment or a string: ctags reads code in them."""
     if not has_language_description(language):
         return lambda _row, _line, _name: False
-    root = Parser(load_grammar(language_named(language).grammar)).parse(path.read_bytes()).root_node
+    root = (
+        Parser(load_tree_sitter_grammar(language_named(language).grammar)).parse(path.read_bytes()).root_node
+    )
 
     def is_in_text(row: int, line: str, name: str) -> bool:
         column = len(line[: max(0, line.find(name))].encode())
@@ -272,7 +274,7 @@ def _text_finder(path: Path, language: str) -> Callable[[int, str, str], bool]:
 
 def _queried(path: Path, language: str, text: str) -> Iterator[Reference]:
     source = path.read_bytes()
-    grammar = load_grammar(language_named(language).grammar)
+    grammar = load_tree_sitter_grammar(language_named(language).grammar)
     tree = Parser(grammar).parse(source)
     for node in QueryCursor(Query(grammar, text)).captures(tree.root_node).get("name", []):
         name = source[node.start_byte : node.end_byte].decode("utf-8", "replace")

@@ -21,14 +21,14 @@ from typing import Any
 import msgspec
 
 from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
-from app.providers.scripted import SCRIPTED_API, ScriptedAnswer, call, say
+from app.providers.scripted import SCRIPTED_API_NAME, ScriptedAnswer, call, say
 from app.values.content import ToolCall, text_of
 from app.values.messages import ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
 from bench.table import Row
 from tests.compaction.project_session import ProjectSession
-from tools.files.existence import is_file
+from tools.files.path_existence import is_file
 
 MOST_TOKENS = 900
 """Of one request."""
@@ -146,7 +146,7 @@ async def opened(home: Path, server: Server, **options: Any) -> ProjectSession:
         }
     )
     await scene.open(permissions="full", **options)
-    scene.assembled.registry.register_adapter(SCRIPTED_API, server.answer, owner=SCRIPTED_API)
+    scene.assembled.registry.register_adapter(SCRIPTED_API_NAME, server.answer, owner=SCRIPTED_API_NAME)
     return scene
 
 
@@ -238,7 +238,7 @@ async def check_left(
             await again.session.pending.apply_or_discard(waiting.id, "apply", "")
         if not copies_below(home):
             break
-        await again.session.helpers.offer_leftover_changes()
+        await again.session.helpers.offer_leftover_helper_changes()
     remaining = copies_below(home)
     problems += [f"{len(remaining)} of {left} copies are neither delivered nor offered"] if remaining else []
     names = (home / "written").read_text().split() if (home / "written").exists() else []

@@ -15,14 +15,14 @@ from PIL import Image
 from bench.table import Row
 from bench.transcript_corpus import markdown
 from bench.transcript_stage import TranscriptApp, best, cpu, stream_deltas
-from tools.results import ImageBlock
-from widgets.graphics.image_overlay import SECONDS_WITHOUT_MOVEMENT
-from widgets.graphics.image_support import ImageSetting, ImageSupport
+from tools.tool_result_values import ImageBlock
+from widgets.graphics.image_overlay import IMAGE_SETTLE_SECONDS
+from widgets.graphics.image_support import ImageProtocolSetting, TerminalImageSupport
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal.terminal_output import TerminalOutputDiff
-from widgets.transcript.blocks import Block, UserBlock
+from widgets.transcript.transcript_blocks import Block, UserPromptBlock
 
-DRAWING_METHODS: tuple[ImageSetting, ...] = ("blocks", "kitty", "sixel")
+DRAWING_METHODS: tuple[ImageProtocolSetting, ...] = ("blocks", "kitty", "sixel")
 TURNS = 3
 ROWS = 120
 DELTAS = 400
@@ -31,11 +31,13 @@ DELTAS = 400
 class PictureApp(TranscriptApp):
     """A test app that shows images in a transcript."""
 
-    def __init__(self, setting: ImageSetting) -> None:
+    def __init__(self, setting: ImageProtocolSetting) -> None:
         super().__init__()
         self.written: list[str] = []
         self.images = TerminalImages(
-            self.written.append, ImageSupport(setting, env={"TERM": "xterm"}), lines=lambda: self.size.height
+            self.written.append,
+            TerminalImageSupport(setting, env={"TERM": "xterm"}),
+            lines=lambda: self.size.height,
         )
         self.output = TerminalOutputDiff(self, self.images.overlay)
 
@@ -44,7 +46,7 @@ class PictureApp(TranscriptApp):
         self.paint(everything=True)
         await asyncio.gather(*self.transcript.painter.thumbnails.tasks.values())
         self.paint(everything=True)
-        await asyncio.sleep(2 * SECONDS_WITHOUT_MOVEMENT)
+        await asyncio.sleep(2 * IMAGE_SETTLE_SECONDS)
 
 
 def pictures(count: int) -> list[Block]:
@@ -54,11 +56,11 @@ def pictures(count: int) -> list[Block]:
         Image.effect_noise((480, 240), 40 + number).convert("RGB").save(out, "PNG")
         data = base64.b64encode(out.getvalue()).decode()
         image = ImageBlock(mime_type="image/png", byte_count=len(data) * 3 // 4, data=data)
-        blocks.append(UserBlock(id=f"u{number}", text=f"Picture {number}", images=(image,)))
+        blocks.append(UserPromptBlock(id=f"u{number}", text=f"Picture {number}", images=(image,)))
     return blocks
 
 
-async def _measured(setting: ImageSetting) -> dict[str, float]:
+async def _measured(setting: ImageProtocolSetting) -> dict[str, float]:
     app = PictureApp(setting)
     source = markdown(random.Random(3), 200)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -94,7 +96,7 @@ async def _measured(setting: ImageSetting) -> dict[str, float]:
 
 
 def rows() -> Iterator[Row]:
-    got: dict[ImageSetting, list[dict[str, float]]] = {way: [] for way in DRAWING_METHODS}
+    got: dict[ImageProtocolSetting, list[dict[str, float]]] = {way: [] for way in DRAWING_METHODS}
     for _ in range(TURNS):
         for way in DRAWING_METHODS:
             got[way].append(asyncio.run(_measured(way)))

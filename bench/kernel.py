@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bench.table import Row
-from tools.base import ToolContext
 from tools.builtin.evaluate import EvalArguments, make_eval_tool
-from tools.kernel.settings import KernelSettings
-from tools.results import ToolResult
-from tools.workspace import Workspace
+from tools.kernel.kernel_settings import KernelSettings
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolContext
+from tools.tool_result_values import ToolResult
 
 _BLOCKING_SETUP = (
     "import threading, queue, socket, asyncio, subprocess, time, re\na, b = socket.socketpair()\n"
@@ -48,14 +48,14 @@ def rows() -> Iterable[Row]:
         yield Row(name="kernel: left a second after bayou was killed", figure=behind, unit="", limit="none")
 
 
-def _workspace(folder: Path) -> Workspace:
+def _workspace(folder: Path) -> SessionWorkspace:
     async def counting() -> tuple[str | None, bool]:
         return sys.executable, True
 
-    return Workspace(folder, kernel_settings=lambda: KernelSettings(interpreter_choice=counting))
+    return SessionWorkspace(folder, kernel_settings=lambda: KernelSettings(interpreter_choice=counting))
 
 
-async def _cell(workspace: Workspace, code: str) -> ToolResult:
+async def _cell(workspace: SessionWorkspace, code: str) -> ToolResult:
     context = ToolContext(call_id="c", cwd=workspace.cwd, workspace=workspace)
     return await make_eval_tool().run(EvalArguments(code=code), context)
 
@@ -119,7 +119,7 @@ def _cpu_ticks(pid: int | None) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def _interrupt_cell(workspace: Workspace, folder: Path, code: str) -> tuple[ToolResult, float]:
+async def _interrupt_cell(workspace: SessionWorkspace, folder: Path, code: str) -> tuple[ToolResult, float]:
     flag = folder / "runs"
     running = asyncio.ensure_future(_cell(workspace, f"open({str(flag)!r}, 'w').close()\n{code}"))
     await asyncio.to_thread(_wait_for_flag, flag)

@@ -12,17 +12,17 @@ from typing import Any
 from textual.app import App, ComposeResult
 from textual.screen import Screen
 
+from app.tui.background_tasks import GarbageScheduler
 from app.tui.features.settings.screen import SettingRow, SettingsScreen
-from app.tui.features.tree.screen import TreeScreen
-from app.tui.tasks import GarbageScheduler
+from app.tui.features.tree.screen import SessionTreeScreen
 from bench.table import Row
 from widgets.completion.file_index import FileIndex
-from widgets.editor.paste import clean_pasted_text
-from widgets.editor.prompt import PromptEditor
-from widgets.lists.rows import ListRow
-from widgets.lists.tree_rows import TreeEntry
+from widgets.editor.paste_cleaning import clean_pasted_text
+from widgets.editor.prompt_editor import PromptEditor
+from widgets.lists.list_rows import ListRow
+from widgets.lists.tree_rows import SessionTreeEntry
 from widgets.screens.picker import PickerScreen
-from widgets.themes import variable_defaults
+from widgets.themes import default_style_variables
 
 STYLES = Path(__file__).parents[1] / "styles"
 FILES = 150_000
@@ -41,7 +41,7 @@ class BenchApp(App[None]):
         self.editor = PromptEditor()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults()
+        return default_style_variables()
 
     def compose(self) -> ComposeResult:
         yield self.editor
@@ -71,10 +71,10 @@ def models(count: int) -> list[ListRow]:
     ]
 
 
-def entries(count: int) -> list[TreeEntry]:
+def entries(count: int) -> list[SessionTreeEntry]:
     kinds = ("user", "assistant", "tool", "assistant")
     return [
-        TreeEntry(
+        SessionTreeEntry(
             id=str(n),
             parent=str(n - 1 if n % 50 else max(0, n - 30)) if n else None,
             kind=kinds[n % 4],  # type: ignore[arg-type]
@@ -92,7 +92,7 @@ async def _screens() -> list[Row]:
     cases: list[tuple[str, Callable[[], Screen[Any]], str]] = [
         ("open 2,000 models", lambda: PickerScreen("Model", models(2000)), "60 ms"),
         ("open 5,000 rows", lambda: PickerScreen("Rows", models(5000)), "60 ms"),
-        ("open a tree of 5,000", lambda: TreeScreen(tree_entries, leaf="4999"), "60 ms"),
+        ("open a tree of 5,000", lambda: SessionTreeScreen(tree_entries, leaf="4999"), "60 ms"),
         ("open the settings", lambda: SettingsScreen(settings), "60 ms"),
     ]
     found = []
@@ -127,7 +127,7 @@ async def _keys() -> list[Row]:
         for char in text:
             begun = time.process_time()
             app.editor.model.type_text(char)
-            app.editor.update_after_command()
+            app.editor.update_after_edit_command()
             app.screen._compositor.render_strips()
             figures.append((time.process_time() - begun) * 1000)
         found.append(_percentile("key to strips in the editor, p99", figures))
@@ -136,7 +136,7 @@ async def _keys() -> list[Row]:
         for char in text[:100]:
             begun = time.process_time()
             app.editor.model.type_text(char)
-            app.editor.update_after_command()
+            app.editor.update_after_edit_command()
             app.screen._compositor.render_strips()
             figures.append((time.process_time() - begun) * 1000)
         found.append(_percentile("the same in 10,000 lines, p99", figures))

@@ -26,9 +26,9 @@ from bench.sessions import random_turn
 from bench.table import Row
 from bench.transcript_corpus import conversation, markdown
 from bench.transcript_stage import TranscriptApp, cpu, stream_deltas, transcript_app
-from widgets.transcript.blocks import Prose, ReplyBlock
 from widgets.transcript.searching.finder import Finder
 from widgets.transcript.searching.text_search import TextSearch
+from widgets.transcript.transcript_blocks import ReplyBlock, ReplyProse
 
 SMALL, LARGE = 10, 50_000
 MEGABYTES = (6, 200)
@@ -109,7 +109,7 @@ async def _one_message() -> list[Row]:
         transcript = app.transcript
 
         def show() -> None:
-            transcript.replace_all([ReplyBlock(id="a", parts=(Prose(text=text),))])
+            transcript.replace_all([ReplyBlock(id="a", parts=(ReplyProse(text=text),))])
             app.paint()
 
         def resize(width: int) -> None:

@@ -35,9 +35,9 @@ from app.values.messages import AssistantMessage, user_message
 from app.values.models import Model
 from app.values.stream import TextDelta, TextEnd, TextStart
 from bench.table import Row
-from tools.base import Tool
-from tools.results import ToolResult, text_result
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import Tool
+from tools.tool_result_values import ToolResult, text_result
 
 DELTAS = 4_000
 CALLS = 200
@@ -103,7 +103,7 @@ class BenchSession:
                 session_paths=places,
                 registry=registry,
                 model_choice=self.choice,
-                toolbox=Toolbox(lambda toolbox: [NOOP_TOOL], Workspace(folder)),
+                toolbox=Toolbox(lambda toolbox: [NOOP_TOOL], SessionWorkspace(folder)),
                 build_sections=lambda tools: {"preamble": "A benchmark."},
                 classify_failure=lambda message, model: AnswerFailure(is_retryable=False),
                 options=SessionOptions(self.effective_settings, merges_deltas=False),

@@ -9,10 +9,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.sessions.file.session_reader import read_header
-from app.sessions.index.line_reader import TextCollector, read_lines
-from app.sessions.index.session_index import INDEX_NAME, SessionIndex
-from app.sessions.session_library import session_folder
+from app.sessions.file.session_reader import read_session_header
+from app.sessions.index.line_reader import SearchableTextCollector, read_session_lines
+from app.sessions.index.session_index import SESSION_INDEX_FILE_NAME, SessionIndex
+from app.sessions.session_library import session_folder_of_project
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import Message, user_message
@@ -48,7 +48,7 @@ def _write(root: Path, cwd: Path) -> list[Path]:
     files: list[Path] = []
     for number in range(SESSIONS):
         here = cwd if number % 2 else Path(f"/project{number % 40}")
-        path = session_folder(root, here) / f"2026_session-{number:05d}.jsonl"
+        path = session_folder_of_project(root, here) / f"2026_session-{number:05d}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         begin = _NEWEST_TEXT if number == SESSIONS - 1 else f"question {number}"
         lines: list[SessionHeader | MessageEntry] = [
@@ -77,7 +77,7 @@ def _indexed(root: Path) -> Path:
     index.compact_database()
     index.close()
     kept = root.parent / "kept.sqlite"
-    shutil.copyfile(root / INDEX_NAME, kept)
+    shutil.copyfile(root / SESSION_INDEX_FILE_NAME, kept)
     return kept
 
 
@@ -108,9 +108,9 @@ def _starts(root: Path, made: Path, cwd: Path, env: dict[str, str]) -> Iterator[
 
 def _put_index(root: Path, made: Path | None) -> None:
     for suffix in ("", "-wal", "-shm", "-journal"):
-        (root / f"{INDEX_NAME}{suffix}").unlink(missing_ok=True)
+        (root / f"{SESSION_INDEX_FILE_NAME}{suffix}").unlink(missing_ok=True)
     if made is not None:
-        shutil.copyfile(made, root / INDEX_NAME)
+        shutil.copyfile(made, root / SESSION_INDEX_FILE_NAME)
 
 
 def _start_cost(command: list[str], shown: bytes, cwd: Path, env: dict[str, str]) -> Cost:
@@ -137,6 +137,6 @@ def _index_size_row(made: Path, files: list[Path]) -> Row:
 
 def _text_size(path: Path) -> int:
     """Returns the bytes of a session's searchable text."""
-    texts = TextCollector()
-    read_lines(path, read_header(path)[1], texts)
+    texts = SearchableTextCollector()
+    read_session_lines(path, read_session_header(path)[1], texts)
     return sum(len(text.text.encode()) for text in texts.found)

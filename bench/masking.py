@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Iterable
 
 from bench.table import Row
-from tools.masking.known_values import KnownSecret
-from tools.masking.marks import Marker
-from tools.masking.mask import Mask
-from tools.masking.streams import MaskedStream
+from tools.masking.encoded_secret_forms import KnownSecret
+from tools.masking.masked_stream import MaskedStream
+from tools.masking.secret_marks import SecretMarker
+from tools.masking.secret_mask import SecretMask
 
 _MEGABYTES = 100
 _PIECE_CHARS = 1 << 16
@@ -21,8 +21,10 @@ _LETTERS = string.ascii_letters + string.digits
 def rows() -> Iterable[Row]:
     chance = random.Random(1)
     values = ["a7" + "".join(chance.choice(_LETTERS) for _ in range(38)) for _ in range(30)]
-    mask = Mask(
-        Marker(b"bench"), known=[KnownSecret(f"KEY{n}", one) for n, one in enumerate(values)], as_bytes=True
+    mask = SecretMask(
+        SecretMarker(b"bench"),
+        known=[KnownSecret(f"KEY{n}", one) for n, one in enumerate(values)],
+        as_bytes=True,
     )
     for name, text in (("a log", _sample_log(chance, values)), ("base64", _base64(chance, values))):
         data = text.encode()[: 1 << 20]
@@ -40,7 +42,7 @@ def rows() -> Iterable[Row]:
         )
 
 
-def _count_leaks(data: bytes, mask: Mask, values: list[str]) -> int:
+def _count_leaks(data: bytes, mask: SecretMask, values: list[str]) -> int:
     """Counts unmasked secrets, with other piece borders each time."""
     stream = MaskedStream(lambda: mask)
     missed = 0
@@ -48,7 +50,7 @@ def _count_leaks(data: bytes, mask: Mask, values: list[str]) -> int:
     for number in range(_MEGABYTES):
         at = -(number * 977 % _PIECE_CHARS)
         for begin in range(at, len(data), _PIECE_CHARS):
-            out = stream.mask_piece(data[max(0, begin) : begin + _PIECE_CHARS])
+            out = stream.mask_next_piece(data[max(0, begin) : begin + _PIECE_CHARS])
             behind = behind[-64:] + out
             missed += any(one.encode() in behind for one in values[:3])
     return missed

@@ -12,7 +12,7 @@ import msgspec
 
 from app.engine.sandbox.command_context import LinkResolver
 from app.permits.command_place import CommandPlace
-from app.permits.shell.command_line import judge_command
+from app.permits.shell.command_line import judge_command_line
 from bench.table import Row
 
 _DAY_OF_COMMANDS = Path(__file__).parent.parent / "tests" / "permits" / "day.txt"
@@ -27,7 +27,7 @@ def rows() -> Iterable[Row]:
         home_folder=str(Path.home()),
         resolve_links=LinkResolver(os.path.realpath(here)).resolve_links,
     )
-    judge_command("ls", place)
+    judge_command_line("ls", place)
     tokenized = _tokenized(commands)
     boxed = msgspec.structs.replace(place, has_sandbox=True, hides_secrets=True)
     for name, where, limit in (
@@ -48,7 +48,7 @@ def rows() -> Iterable[Row]:
 def _cost_per_thousand(commands: list[str], place: CommandPlace) -> float:
     def once() -> None:
         for command in commands:
-            judge_command(command, place)
+            judge_command_line(command, place)
 
     return _best_cpu_ms(once) / len(commands) * 1000
 

@@ -258,20 +258,20 @@ def _server(head: bytes, delta: bytes, tail: bytes, count: int) -> Iterator[str]
 
 def _partial_arguments() -> Iterator[Row]:
     """Measures a tool argument of 1 MB in pieces of 20 bytes, parsed after each piece."""
-    from app.providers.stream.partial_json import PartialArguments, parse_arguments
+    from app.providers.stream.partial_json import PartialToolArguments, parse_tool_arguments
 
     text = json.dumps({"path": "a.txt", "content": "a line of text, nothing more\n" * 34_000})
     pieces = [text[start : start + 20] for start in range(0, len(text), 20)]
 
     def joined() -> None:
-        arguments = PartialArguments()
+        arguments = PartialToolArguments()
         for piece in pieces:
             arguments.add_delta(piece)
         arguments.parse_complete()
-        parse_arguments(text)
+        parse_tool_arguments(text)
 
     def growing() -> None:
-        arguments = PartialArguments()
+        arguments = PartialToolArguments()
         for piece in pieces:
             arguments.add_delta(piece)
             arguments.latest_value  # noqa: B018  (as a live view does)
@@ -349,7 +349,7 @@ def measure_long_answer(url: str) -> int:
 
     async def run() -> int:
         registry = AdapterRegistry()
-        registry.load_modules_for(_model("openai-completions", url))
+        registry.load_modules_for_model(_model("openai-completions", url))
         before = resident_kilobytes()
         _reset_peak()
         asked = RequestContext(messages=(user_message("Hi"),))

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from bench.processes import Terminal, bayou_command, cpu_seconds, temporary_home, waited_seconds
 from bench.table import Row
-from tools.repomap.repository import MappedRepository, find_repository_root
+from tools.repomap.mapped_repository import MappedRepository, find_repository_root
 
 _SIZE = (120, 40)
 _ESCAPE, _CLEAR = b"\x1b", b"\x15"
@@ -127,7 +127,9 @@ def _open_program(folder: Path) -> Iterator[tuple[Terminal, IndexProcesses]]:
     """Opens the page, with an index that was just started."""
     with temporary_home() as (_, env):
         env["BAYOU_OFFLINE_PACE"] = _PACE
-        repository = MappedRepository(find_repository_root(folder), Paths.from_env(env, folder).cache_dir)
+        repository = MappedRepository(
+            find_repository_root(folder), BayouPaths.from_env(env, folder).cache_dir
+        )
         terminal = Terminal(bayou_command("--no-session"), folder, env, _SIZE)
         making = IndexProcesses(terminal.pid, repository)
         try:

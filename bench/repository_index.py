@@ -18,8 +18,8 @@ from statistics import median
 
 from bench.processes import python_command
 from bench.table import Row
-from tools.repomap.index.index_store import IndexStore
-from tools.repomap.repository import MappedRepository
+from tools.repomap.index.repository_index import RepositoryIndex
+from tools.repomap.mapped_repository import MappedRepository
 
 _COPIES = 3
 _ROUNDS = 20
@@ -75,20 +75,20 @@ def _measured(root: Path, cache: Path) -> Iterator[Row]:
     )
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     yield Row(name=f"{name}: largest worker", figure=peak, unit="MB", limit="150 all of them")
-    names = [found.symbol.name for found in repository.symbols_like("get", most=50)]
+    names = [found.symbol.name for found in repository.find_symbols_like_text("get", most=50)]
     places = iter(range(1_000_000))
 
     def again() -> None:
         repository.upkeep.last_checked_at = float("-inf")  # as if five seconds had passed
-        repository.index_changes()
+        repository.index_changed_files()
 
     def ask() -> None:
-        repository.map_for_task(_QUESTIONS[next(places) % len(_QUESTIONS)])
+        repository.map_files_for_task(_QUESTIONS[next(places) % len(_QUESTIONS)])
 
     yield Row(name=f"{name}: warm answer", figure=_median_ms(ask), unit="ms", limit="30")
     again()
     yield Row(name=f"{name}: the sweep before it", figure=_median_ms(again), unit="ms", limit="170 at 16,000")
-    with IndexStore(repository.index) as store:
+    with RepositoryIndex(repository.index) as store:
         found = _median_ms(lambda: store.find_symbols(names[next(places) % len(names)]))
         yield Row(name=f"{name}: exact lookup", figure=found, unit="ms", limit="1")
     edited = [
@@ -101,23 +101,23 @@ def _measured(root: Path, cache: Path) -> Iterator[Row]:
         repository.index_edited_file(edited[next(places) % len(edited)])
 
     yield Row(name=f"{name}: one edit", figure=_median_ms(edit), unit="ms", limit="20")
-    repository.close_repository()
+    repository.close_index_of_repository()
 
 
 _FIRST_ANSWER_PROGRAM = """
 import asyncio, sys, tempfile, time
 from pathlib import Path
-from app.assembly.mapped_repositories import hidden_patterns
-from tools.base import ToolContext
+from app.assembly.repo_map_source import hidden_file_patterns
+from tools.tool_definition import ToolContext
 from tools.builtin.locate import LocateArguments, make_locate_tool
-from tools.workspace import Workspace
+from tools.session_workspace import Workspace
 
 folder = Path({root!r})
 
 def repository(cwd):
-    from tools.repomap.index.hidden_files import HiddenFiles
-    from tools.repomap.repository import MappedRepository, find_repository_root
-    hidden = HiddenFiles(hidden_patterns((), cwd, Path.home()))
+    from tools.repomap.index.file_hiding_rules import FileHidingRules
+    from tools.repomap.mapped_repository import MappedRepository, find_repository_root
+    hidden = FileHidingRules(hidden_file_patterns((), cwd, Path.home()))
     made = MappedRepository(find_repository_root(cwd), Path(cache), hidden=lambda: hidden)
     return kept.setdefault(cwd, made)
 
@@ -184,14 +184,14 @@ def _checkouts(root: Path, made: Path) -> Iterator[Row]:
         time.sleep(_TICK_SECONDS)
         began = time.perf_counter()
         repository.upkeep.last_checked_at = float("-inf")  # as if five seconds had passed
-        repository.index_changes()
+        repository.index_changed_files()
         while repository.upkeep.is_building:
             time.sleep(_TICK_SECONDS / 1000)
         took = time.perf_counter() - began
         yield Row(
             name=f"{what} {len(changed):,} changed files, wall time", figure=took, unit="s", limit=limit
         )
-    repository.close_repository()
+    repository.close_index_of_repository()
 
 
 def _median_ms(work: Callable[[], object]) -> float:

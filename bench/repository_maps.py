@@ -39,11 +39,11 @@ import msgspec
 
 from bench.table import Row
 from tools.filemap.language_detection import detect_language
-from tools.repomap.index.file_kinds import classify_file
-from tools.repomap.index.index_store import IndexStore
+from tools.repomap.file_ranking import is_ranking_confident, parse_repository_map_question, rank_files
+from tools.repomap.index.file_kinds import classify_repository_file
+from tools.repomap.index.repository_index import RepositoryIndex
 from tools.repomap.index.word_parts import split_into_word_parts
-from tools.repomap.ranking import is_ranking_confident, parse_question, rank_files
-from tools.repomap.repository import MappedRepository
+from tools.repomap.mapped_repository import MappedRepository
 
 SEED = 20261123
 QUESTIONS = int(os.environ.get("BENCH_QUESTIONS", "16"))
@@ -217,14 +217,14 @@ def _base_sources(kept: Path) -> Path:
 _BASE_PROGRAM = """
 import json, sys
 from pathlib import Path
-from tools.repomap.index.index_store import IndexStore
-from tools.repomap.ranking import parse_question, rank_files
-from tools.repomap.repository import MappedRepository
+from tools.repomap.index.repository_index import RepositoryIndex
+from tools.repomap.file_ranking import parse_question, rank_files
+from tools.repomap.mapped_repository import MappedRepository
 
 repository = MappedRepository(Path(sys.argv[1]), Path(sys.argv[2]), asks_git_at_home=Path.home)
 for line in sys.stdin:
     repository.complete_index()
-    with IndexStore(repository.index) as store:
+    with RepositoryIndex(repository.index) as store:
         places = rank_files(store, parse_question(json.loads(line)), most=100).ranked_files
     print(json.dumps([place.file.path for place in places]), flush=True)
 """
@@ -266,10 +266,10 @@ def _measure_case(
     repository: MappedRepository, case: Case, base: Sequence[str] | None, *, half: str
 ) -> CaseResult:
     began = time.process_time()
-    answer = repository.map_for_task(case.question)
+    answer = repository.map_files_for_task(case.question)
     seconds = time.process_time() - began
-    with IndexStore(repository.index) as store:
-        question = parse_question(case.question)
+    with RepositoryIndex(repository.index) as store:
+        question = parse_repository_map_question(case.question)
         places = rank_files(store, question, most=100_000).ranked_files
         order = [place.file.path for place in places]
         sure = is_ranking_confident(store, question, places)
@@ -278,7 +278,7 @@ def _measure_case(
             for known in case.touched
             if len(case.touched) > 1
         )
-    aside = {file.path for file in repository.map_for_task(case.question, tokens=900).ranked_map.files}
+    aside = {file.path for file in repository.map_files_for_task(case.question, tokens=900).ranked_map.files}
     shown = {file.path: file for file in answer.ranked_map.files}
     changed = [
         symbol
@@ -306,8 +306,8 @@ def _measure_case(
     )
 
 
-def _rank_when_known(repository: MappedRepository, store: IndexStore, case: Case, known: str) -> int:
-    question = parse_question(case.question)
+def _rank_when_known(repository: MappedRepository, store: RepositoryIndex, case: Case, known: str) -> int:
+    question = parse_repository_map_question(case.question)
     places = rank_files(
         store, question, known=(known,), most=1000, read=repository.read_visible_text
     ).ranked_files
@@ -319,7 +319,7 @@ def _changed_symbols(
     repository: MappedRepository, path: str, lines: Sequence[int]
 ) -> list[tuple[str, str, int]]:
     """Returns the innermost symbols around the changed lines."""
-    with IndexStore(repository.index) as store:
+    with RepositoryIndex(repository.index) as store:
         file = store.indexed_file_at_path(path)
         outline = store.stored_outline(file.id) if file else None
     symbols = outline.symbols if outline is not None else ()
@@ -403,7 +403,11 @@ def _case_from_commit(clone: Path, commit: str, parent: str, author: str, messag
         elif row.startswith("@@") and path:
             start, _, count = row.split()[1][1:].partition(",")
             lines.setdefault(path, []).extend(range(int(start), int(start) + max(1, int(count or 1))))
-    code = [path for path in lines if classify_file(path, detect_language(Path(path), b""), b"") == "code"]
+    code = [
+        path
+        for path in lines
+        if classify_repository_file(path, detect_language(Path(path), b""), b"") == "code"
+    ]
     if not 1 <= len(code) <= 3:
         return None
     return Case(commit, parent, question, tuple(code), {path: tuple(lines[path]) for path in code})

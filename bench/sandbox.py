@@ -10,24 +10,24 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from app.engine.core.session_options import SessionOptions
-from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.command_context import CommandPlaceFacts
 from app.engine.sandbox.sandbox_places import SandboxGrant
-from app.engine.sandbox.sandboxes import Sandboxes
+from app.engine.sandbox.sandboxes import ToolCallSandboxes
 from app.resources.settings.effective_settings import EffectiveSettings
 from bench.table import Row
-from tools.box.abilities import system_abilities
-from tools.operations import CommandLine
+from tools.box.sandbox_features import system_sandbox_features
+from tools.file_and_process_operations import CommandLine
 from tools.running.local_processes import LocalProcesses
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 _REPEAT = 60
 _LIMIT = "8 ms more"
 
 
 def rows() -> Iterable[Row]:
-    system_abilities.cache_clear()
+    system_sandbox_features.cache_clear()
     before = time.perf_counter()
-    step = system_abilities().step
+    step = system_sandbox_features().step
     yield Row(
         name=f"looking at the system ({step})",
         figure=(time.perf_counter() - before) * 1000,
@@ -52,9 +52,9 @@ def rows() -> Iterable[Row]:
 
 async def _measured() -> dict[str, list[float]]:
     with TemporaryDirectory() as folder:
-        workspace, effective_settings, home = Workspace(Path(folder)), EffectiveSettings(), Path.home()
-        whereabouts = CommandContext(home, home / ".bayou" / "agent")
-        boxes = Sandboxes(
+        workspace, effective_settings, home = SessionWorkspace(Path(folder)), EffectiveSettings(), Path.home()
+        whereabouts = CommandPlaceFacts(home, home / ".bayou" / "agent")
+        boxes = ToolCallSandboxes(
             SessionOptions(effective_settings),
             workspace,
             whereabouts,

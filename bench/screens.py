@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from app.sessions.session_library import session_folder
+from app.sessions.session_library import session_folder_of_project
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import Message
@@ -153,7 +153,7 @@ def _fill(home: Path, cwd: Path) -> Path:
         "models": models,
     }
     (agent / "models.json").write_text(json.dumps({"providers": {"work": work}}))
-    folder = session_folder(agent / "sessions", cwd)
+    folder = session_folder_of_project(agent / "sessions", cwd)
     folder.mkdir(parents=True)
     chance = random.Random(5)
     for number in range(SESSIONS):

@@ -14,8 +14,13 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.index.session_index import INDEX_NAME, SessionIndex
-from app.sessions.session_library import list_sessions, read_usage, search_indexed, session_folder
+from app.sessions.index.session_index import SESSION_INDEX_FILE_NAME, SessionIndex
+from app.sessions.session_library import (
+    list_sessions,
+    read_token_usage,
+    search_indexed_sessions,
+    session_folder_of_project,
+)
 from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.content import Text, Thinking, ToolCall
@@ -184,7 +189,7 @@ def usage(root: Path) -> Iterator[Row]:
 
     def once() -> float:
         started = time.process_time()
-        read_usage(root, root / ".cache")
+        read_token_usage(root, root / ".cache")
         return time.process_time() - started
 
     yield Row(name="usage of all of them, cold, CPU", figure=once(), unit="s", limit="1 s")
@@ -196,7 +201,7 @@ def library(root: Path, sessions: int = 2000) -> Iterator[Row]:
     chance = random.Random(3)
     for number in range(sessions):
         cwd = Path(f"/project{number % 20}")
-        path = session_folder(root, cwd) / f"2026_session-{number:05d}.jsonl"
+        path = session_folder_of_project(root, cwd) / f"2026_session-{number:05d}.jsonl"
         path.parent.mkdir(exist_ok=True)
         messages = [message for part in range(4) for message in random_turn(chance, part)]
         entries = [MessageEntry(parent_id=None, message=message) for message in messages]
@@ -212,7 +217,7 @@ def library(root: Path, sessions: int = 2000) -> Iterator[Row]:
     yield Row(name=f"list {sessions} sessions, warm", figure=warm * 1000, unit="ms", limit="100 ms")
     for read in ("nothing", "all"):
         for query in ("word77", "word77 word78", '"word5 word6"'):
-            found = fastest(lambda query=query: search_indexed(root, query))
+            found = fastest(lambda query=query: search_indexed_sessions(root, query))
             yield Row(name=f"search {query}, {read} read", figure=found * 1000, unit="ms", limit="50 ms")
         if read == "nothing":
             started = time.perf_counter()
@@ -221,6 +226,6 @@ def library(root: Path, sessions: int = 2000) -> Iterator[Row]:
                     pass
             yield Row(name="reading all of them", figure=time.perf_counter() - started, unit="s")
     index = SessionIndex(root)
-    size = (root / INDEX_NAME).stat().st_size
+    size = (root / SESSION_INDEX_FILE_NAME).stat().st_size
     index.close()
     yield Row(name="the index", figure=size / MEGABYTE, unit="MB")

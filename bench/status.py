@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.session_builder import assemble_session
-from app.resources.paths import Paths, styles_dir
+from app.resources.paths import BayouPaths, shipped_styles_dir
 from app.resources.settings.settings_display import FooterSegment
 from app.tui.app import BayouApp
-from app.tui.startup import StartOptions
+from app.tui.startup import TuiStartOptions
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.events import EntryAppended
@@ -47,10 +47,12 @@ async def _measured(folder: Path, messages: int) -> dict[str, float]:
     project = home / "project"
     project.mkdir(parents=True)
     file = _session(project, messages)
-    paths = Paths.from_env({"HOME": str(home)}, project)
-    assembled = assemble_session(Options(session=str(file), offline=True), paths, {}, can_ask=True)
+    paths = BayouPaths.from_env({"HOME": str(home)}, project)
+    assembled = assemble_session(CommandLineOptions(session=str(file), offline=True), paths, {}, can_ask=True)
     assembled.effective_settings.set("footer.segments", get_args(FooterSegment))
-    app = BayouApp(assembled, opening=StartOptions(), home=home, css_path=sorted(styles_dir().glob("*.tcss")))
+    app = BayouApp(
+        assembled, opening=TuiStartOptions(), home=home, css_path=sorted(shipped_styles_dir().glob("*.tcss"))
+    )
     async with app.run_test(size=(200, 60)) as pilot:
         await app.is_ready.wait()
         await pilot.pause()

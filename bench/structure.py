@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from bench.table import Row
-from tools.base import ToolContext
-from tools.builtin.structure import make_ast_edit_tool
-from tools.schema import validate_arguments
-from tools.workspace import Workspace
+from tools.argument_schema import validate_tool_arguments
+from tools.builtin.ast_grep import make_ast_edit_tool
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolContext
 
 _FILES: Final = 400
 REWRITES: Final = (
@@ -77,10 +77,12 @@ async def count_broken_rewrites(folder: Path) -> tuple[int, int, int]:
     tool = make_ast_edit_tool()
     broken = places = left_out = 0
     for pattern, replacement in REWRITES:
-        workspace = Workspace(folder)
-        arguments = validate_arguments(tool, {"rewrites": [{"pattern": pattern, "replacement": replacement}]})
+        workspace = SessionWorkspace(folder)
+        arguments = validate_tool_arguments(
+            tool, {"rewrites": [{"pattern": pattern, "replacement": replacement}]}
+        )
         result = await tool.run(arguments, ToolContext(call_id="bench", cwd=folder, workspace=workspace))
-        for action in workspace.staged_actions.pending_actions:
+        for action in workspace.staged_actions.pending_staged_actions:
             broken += sum(not compiles(file.new_content or b"") for file in action.files)
             places += int(action.label.split()[2].replace(",", ""))
         left_out += result.text.count("Left out, as it would have")

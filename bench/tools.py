@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.table import Row
-from tools.base import ToolContext
-from tools.registry import builtin_tools
-from tools.results import ToolResult
-from tools.schema import validate_arguments
-from tools.workspace import Workspace
+from tools.argument_schema import validate_tool_arguments
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolContext
+from tools.tool_registry import builtin_tools
+from tools.tool_result_values import ToolResult
 
 FILES = 20_000
 BIG_BYTES = 1 << 30
@@ -35,10 +35,10 @@ def rows() -> Iterator[Row]:
         yield from _output(root)
 
 
-def _call(workspace: Workspace, name: str, **arguments: Any) -> ToolResult:
+def _call(workspace: SessionWorkspace, name: str, **arguments: Any) -> ToolResult:
     async def run() -> ToolResult:
         context = ToolContext(call_id="bench", cwd=workspace.cwd, workspace=workspace)
-        return await TOOLS[name].run(validate_arguments(TOOLS[name], arguments), context)
+        return await TOOLS[name].run(validate_tool_arguments(TOOLS[name], arguments), context)
 
     return asyncio.run(run())
 
@@ -52,12 +52,12 @@ async def _fastest_async(work: Callable[[], Awaitable[object]], repeat: int) -> 
     return min(found)
 
 
-def _fastest_call(workspace: Workspace, name: str, *, repeat: int = 5, **arguments: Any) -> float:
+def _fastest_call(workspace: SessionWorkspace, name: str, *, repeat: int = 5, **arguments: Any) -> float:
     """Measures a tool call inside one event loop, as in a session."""
 
     async def run() -> float:
         context = ToolContext(call_id="bench", cwd=workspace.cwd, workspace=workspace)
-        values = validate_arguments(TOOLS[name], arguments)
+        values = validate_tool_arguments(TOOLS[name], arguments)
         return await _fastest_async(lambda: TOOLS[name].run(values, context), repeat)
 
     return asyncio.run(run())
@@ -79,7 +79,7 @@ def _searching(root: Path) -> Iterator[Row]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"def function_{number}_{k}(a):\n    return a * {k}\n" for k in range(30)))
     rg = str(Path(sys.executable).parent / "rg")
-    workspace = Workspace(tree)
+    workspace = SessionWorkspace(tree)
     common = [rg, "--hidden", "--no-require-git"]
     for label, pattern in (("one match", "function_19999_3\\b"), ("no match", "nothing_like_this")):
         own = _fastest_call(workspace, "grep", pattern=pattern)
@@ -115,10 +115,10 @@ def _reading(root: Path) -> Iterator[Row]:
     reference = _fastest_command(["sed", "-n", f"{middle},{middle + 900}p", "big.txt"], root, 2)
     own: list[float] = []
     for _ in range(3):
-        workspace = Workspace(root)
+        workspace = SessionWorkspace(root)
         own.append(_fastest_call(workspace, "read", repeat=1, path="big.txt", offset=middle))
     yield _row("read, page of a 1 GB file without index", min(own), reference, "sed -n", "1.2x")
-    workspace = Workspace(root)
+    workspace = SessionWorkspace(root)
     _call(workspace, "read", path="big.txt", offset=middle)
     chance = random.Random(1)
     slowest = max(
@@ -148,7 +148,7 @@ def _editing(root: Path) -> Iterator[Row]:
         times: list[float] = []
         for _ in range(3):
             (root / "edited.py").write_text("".join(line.format(number) for number in range(count)))
-            workspace = Workspace(root)
+            workspace = SessionWorkspace(root)
             # Only lines that were read may be matched with other indentation.
             _fastest_call(workspace, "read", repeat=1, path="edited.py", offset=2 * middle - 5, limit=20)
             times.append(
@@ -160,10 +160,10 @@ def _editing(root: Path) -> Iterator[Row]:
 _OUTPUT_PROGRAM = r"""
 import asyncio, re, sys, time
 from pathlib import Path
-from tools.base import ToolContext
+from tools.tool_definition import ToolContext
 from tools.builtin.bash import BashArguments, make_bash_tool
-from tools.files.artifacts import Artifacts
-from tools.workspace import Workspace
+from tools.files.output_artifacts import Artifacts
+from tools.session_workspace import Workspace
 workspace = Workspace(Path(sys.argv[1]), artifacts=Artifacts(Path(sys.argv[1]) / "artifacts"))
 async def run(command):
     context = ToolContext(call_id="bench", cwd=workspace.cwd, workspace=workspace)

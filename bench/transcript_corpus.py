@@ -2,8 +2,16 @@
 
 import random
 
-from tools.results import Card, CommandBlock, DiffBlock, FileBlock
-from widgets.transcript.blocks import Block, CardBlock, NoteBlock, Prose, ReplyBlock, Thought, UserBlock
+from tools.tool_result_values import Card, CommandBlock, DiffBlock, FileBlock
+from widgets.transcript.transcript_blocks import (
+    AppNoteBlock,
+    Block,
+    ReplyBlock,
+    ReplyProse,
+    ReplyThinking,
+    ToolCallBlock,
+    UserPromptBlock,
+)
 
 _TEXT = (
     "the quick brown transcript renders streaming markdown with cached strips and stable heights while a model "
@@ -49,10 +57,10 @@ def _block(chance: random.Random, number: int) -> Block:
     name = f"b{number}"
     match number % 10:
         case 0:
-            return UserBlock(id=name, text=sentence(chance, chance.randint(5, 60)))
+            return UserPromptBlock(id=name, text=sentence(chance, chance.randint(5, 60)))
         case 1 | 5 | 9:
-            prose = Prose(text=markdown(chance, chance.randint(1, 5)))
-            return ReplyBlock(id=name, parts=(Thought(text=sentence(chance, 80), seconds=3.0), prose))
+            prose = ReplyProse(text=markdown(chance, chance.randint(1, 5)))
+            return ReplyBlock(id=name, parts=(ReplyThinking(text=sentence(chance, 80), seconds=3.0), prose))
         case 2 | 6:
             code = "\n".join(f"x_{n} = {sentence(chance, 6)!r}" for n in range(chance.randint(5, 80)))
             card = Card(title="read", subject=f"f{number}.py", blocks=(FileBlock(path="f.py", text=code),))
@@ -73,8 +81,8 @@ def _block(chance: random.Random, number: int) -> Block:
                 blocks=(DiffBlock(path="f.py", diff=f"@@ -1,9 +1,9 @@\n{lines}"),),
             )
         case _:
-            return NoteBlock(id=name, text=sentence(chance, 10))
-    return CardBlock(id=name, card=card)
+            return AppNoteBlock(id=name, text=sentence(chance, 10))
+    return ToolCallBlock(id=name, card=card)
 
 
 def hard_replies() -> dict[str, str]:

@@ -22,7 +22,7 @@ from textual.widgets import Input
 from bench.table import Row
 from bench.transcript_corpus import conversation, markdown
 from widgets.terminal.terminal_output import TerminalOutputDiff
-from widgets.themes import variable_defaults
+from widgets.themes import default_style_variables
 from widgets.transcript.view import Transcript
 
 ROOT = Path(__file__).parent.parent
@@ -42,7 +42,7 @@ class Streaming(App[None]):
         self.done = done
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults()
+        return default_style_variables()
 
     def compose(self) -> ComposeResult:
         yield Transcript()

@@ -15,9 +15,9 @@ from textual._compositor import CompositorUpdate
 from textual.app import App, ComposeResult
 
 from bench.transcript_corpus import conversation
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_editor import PromptEditor
 from widgets.terminal.terminal_output import TerminalOutputDiff
-from widgets.themes import variable_defaults
+from widgets.themes import default_style_variables
 from widgets.transcript.view import Transcript
 
 STYLES = Path(__file__).parent.parent / "styles"
@@ -35,7 +35,7 @@ class TranscriptApp(App[None]):
         self.painted: Callable[[], None] | None = None
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults()
+        return default_style_variables()
 
     def compose(self) -> ComposeResult:
         yield Transcript()

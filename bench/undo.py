@@ -13,20 +13,20 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from app.sessions.ids import sidecar_path
+from app.sessions.session_ids import session_sidecar_path
 from app.sessions.session_log import SessionLog
-from app.undo.change_ledger import ChangeLedger, LedgerLine, OpenOperations
-from app.undo.change_records import FILES_ENTRY_TYPE as FILES_TYPE
-from app.undo.change_records import Change, FilesData, to_entry_data
-from app.undo.content_store import UndoConfig
-from app.undo.session_undo import SessionUndo, open_undo
+from app.undo.change_ledger import FileChangeLedger, UndoLedgerLine, UnfinishedFileOperations
+from app.undo.change_records import FILE_CHANGES_ENTRY_TYPE as FILES_TYPE
+from app.undo.change_records import FileChangesData, RecordedFileChange, file_data_to_entry_data
+from app.undo.content_store import UndoStoreSettings
+from app.undo.session_undo import SessionUndo, open_session_undo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from bench.table import Row
-from tools.base import FileChange
-from tools.files.atomic_replacement import swap_in_file
-from tools.files.mutations import FileState, MutationQueue, NewContent
-from tools.operations import LocalFiles
+from tools.file_and_process_operations import LocalFileOperations
+from tools.files.atomic_replacement import swap_in_new_file
+from tools.files.file_changes import FileChangeQueue, FileStateBeforeChange, NewFileContent
+from tools.tool_definition import FileChange
 
 SMALL, LARGE = 1_000, 100_000
 """The numbers of files in the trees in which a command runs."""
@@ -66,9 +66,9 @@ def _best(work: Callable[[], object], repeat: int = 5) -> float:
 def _start_undo(folder: Path) -> tuple[Path, SessionUndo]:
     project = folder / "project"
     project.mkdir(parents=True)
-    place = UndoConfig(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
+    place = UndoStoreSettings(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
     log = SessionLog.create(folder, project)
-    return project, open_undo(log, place, project, limit=lambda: 32 << 20)
+    return project, open_session_undo(log, place, project, limit=lambda: 32 << 20)
 
 
 def _editing(folder: Path) -> Row:
@@ -76,17 +76,17 @@ def _editing(folder: Path) -> Row:
     path = project / "file"
     numbers = iter(range(1_000_000))
 
-    async def edit(queue: MutationQueue) -> None:
-        def compute(state: FileState | None) -> NewContent:
+    async def edit(queue: FileChangeQueue) -> None:
+        def compute(state: FileStateBeforeChange | None) -> NewFileContent:
             text = f"{next(numbers)} line of a file\n"
-            return NewContent(data=(text * (_EDITED // len(text))).encode())
+            return NewFileContent(data=(text * (_EDITED // len(text))).encode())
 
         await queue.change_file(str(path), f"call{next(numbers)}", compute)
 
     def measured(keeps: bool) -> float:
-        queue = MutationQueue(LocalFiles())
+        queue = FileChangeQueue(LocalFileOperations())
         if keeps:
-            queue.subscribe_before(parts.recorder.record_before_write)
+            queue.subscribe_before_changes(parts.recorder.record_before_write)
             queue.subscribe(lambda change: _record_change(parts, change))
         asyncio.run(edit(queue))
         return _best(lambda: asyncio.run(edit(queue)), 20)
@@ -206,8 +206,8 @@ async def _longest_hold(found: list[float]) -> None:
 def _restore_rows(folder: Path) -> Iterator[Row]:
     project, parts = _start_undo(folder)
     log = parts.log
-    queue = MutationQueue(LocalFiles())
-    queue.subscribe_before(parts.recorder.record_before_write)
+    queue = FileChangeQueue(LocalFileOperations())
+    queue.subscribe_before_changes(parts.recorder.record_before_write)
     queue.subscribe(lambda change: _record_change(parts, change))
 
     async def write_all(version: int) -> None:
@@ -217,11 +217,11 @@ def _restore_rows(folder: Path) -> Iterator[Row]:
             await queue.change_file(
                 str(project / f"f{number}"),
                 f"call{version}",
-                lambda state, text=text: NewContent(data=text.encode()),
+                lambda state, text=text: NewFileContent(data=text.encode()),
             )
-        data = parts.recorder.take_changes(f"call{version}", "write")
+        data = parts.recorder.take_changes_of_call(f"call{version}", "write")
         assert data is not None
-        log.append(CustomEntry(parent_id=None, custom_type=FILES_TYPE, data=to_entry_data(data)))
+        log.append(CustomEntry(parent_id=None, custom_type=FILES_TYPE, data=file_data_to_entry_data(data)))
 
     for version in range(2):
         asyncio.run(write_all(version))
@@ -235,7 +235,7 @@ def _restore_rows(folder: Path) -> Iterator[Row]:
     )
     bare = _bare_swap_seconds(folder / "bare")
     began, cpu = time.perf_counter(), _cpu()
-    done = parts.restores.carry_out(plan, {})
+    done = parts.restores.carry_out_restore_plan(plan, {})
     assert done.total == RESTORED
     seconds, cpu = time.perf_counter() - began, _cpu() - cpu
     yield Row(name="undo of 1,000 files, CPU", figure=cpu, unit="s", limit="0.5 s")
@@ -257,7 +257,7 @@ def _bare_swap_seconds(folder: Path) -> float:
         began = time.perf_counter()
         for number in range(RESTORED):
             text = f"{number} {version}\n" * 300
-            swap_in_file(str(folder / f"f{number}"), text.encode(), mode=0o644)
+            swap_in_new_file(str(folder / f"f{number}"), text.encode(), mode=0o644)
     return time.perf_counter() - began
 
 
@@ -268,7 +268,10 @@ def _opening(folder: Path) -> Row:
     def open_it(path: Path) -> Callable[[], object]:
         def work() -> None:
             log = SessionLog.open(path, read_only=True)
-            assert ChangeLedger(sidecar_path(path, "files")).unfinished_operations() == OpenOperations()
+            assert (
+                FileChangeLedger(session_sidecar_path(path, "files")).unfinished_operations()
+                == UnfinishedFileOperations()
+            )
             log.close()
 
         return work
@@ -289,13 +292,15 @@ def _session(folder: Path, *, has_changes: bool) -> Path:
     parts.log.append(MessageEntry(parent_id=None, message=user_message("go")))
     for number in range(CHANGES):
         change = {"path": f"src/f{number}.py", "before": None, "after": {"hash": "0" * 64, "size": 10}}
-        data = to_entry_data(FilesData(call_id=f"call{number}", tool="write"))
+        data = file_data_to_entry_data(FileChangesData(call_id=f"call{number}", tool="write"))
         data["changes"] = [change]
         kind = FILES_TYPE if has_changes else "bench.other"
         parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=data))
         if has_changes:
-            parts.recorder.ledger.append_begin(
-                LedgerLine(kind="change", id=f"call{number}", change=Change(path=f"f{number}"))
+            parts.recorder.ledger.append_operation_begin(
+                UndoLedgerLine(
+                    kind="change", id=f"call{number}", change=RecordedFileChange(path=f"f{number}")
+                )
             )
             parts.recorder.mark_recorded(f"call{number}")
     path = parts.log.path

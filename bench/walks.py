@@ -19,12 +19,12 @@ from typing import Any
 import msgspec
 
 from app.assembly.assembled_session import AssembledSession
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.extensions.extension_setup import connect_extensions
-from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
-from app.extensions.headless_ui import SilentUi
+from app.extensions.headless_ui import HeadlessUi
 from app.providers.scripted import ScriptedModel, ScriptedResponse, call, say
-from app.resources.paths import Paths, styles_dir
+from app.resources.paths import BayouPaths, shipped_styles_dir
 from app.values.messages import ToolResultMessage
 from bench.table import Row
 
@@ -38,7 +38,7 @@ PAINTED = (
     ("app.engine.permissions.permission_gate", "check_call"),
     ("widgets.status.approval", "_note_painted"),
 )
-DELTA = (("app.providers.model_stream", "emit"), ("widgets.transcript.painting.painter", "rows"))
+DELTA = (("app.providers.model_stream", "emit"), ("widgets.transcript.painting.transcript_painter", "rows"))
 
 
 class Count(msgspec.Struct):
@@ -136,14 +136,14 @@ def _is_in_timer() -> bool:
 @asynccontextmanager
 async def assembled_for(
     *answers: ScriptedResponse, mode: str
-) -> AsyncIterator[tuple[AssembledSession, Options, Paths]]:
+) -> AsyncIterator[tuple[AssembledSession, CommandLineOptions, BayouPaths]]:
     """Yields a session in a project of two files, in a permission mode."""
     with tempfile.TemporaryDirectory() as name:
         project = Path(name) / "project"
         project.mkdir()
         (project / "short.py").write_text("".join(f"line_{number} = {number}\n" for number in range(6)))
         (project / "long.py").write_text("def work():\n    pass\n\n" * 1_000)
-        paths, options = Paths.from_env({"HOME": name}, project), Options()
+        paths, options = BayouPaths.from_env({"HOME": name}, project), CommandLineOptions()
         paths.agent_dir.mkdir(parents=True)
         (paths.agent_dir / "settings.json").write_text(f'{{"permissions": {{"mode": "{mode}"}}}}')
         assembled = assemble_session(options, paths, {}, can_ask=True)
@@ -157,7 +157,7 @@ async def walked(walk: Walk, *answers: ScriptedResponse) -> Walk:
     """Runs the walk without a user interface."""
     async with assembled_for(*answers, mode="auto-edit") as (assembled, options, paths):
         session = assembled.session
-        ui = SilentUi(session.events.publish_now)
+        ui = HeadlessUi(session.events.publish_now)
         await connect_extensions(assembled, options, paths, mode="print", ui=ui, shutdown=lambda: None)
         await session.events.wait_until_delivered()
         session.warm_up()  # as after the first paint
@@ -179,12 +179,12 @@ async def walked_on_screen(walk: Walk, *answers: ScriptedResponse) -> Walk:
 
 async def _on_screen(*answers: ScriptedResponse) -> None:
     from app.tui.app import BayouApp
-    from app.tui.startup import StartOptions, make_extension_loader
+    from app.tui.startup import TuiStartOptions, make_extension_loader
 
     async with assembled_for(*answers, mode="ask") as (assembled, options, paths):
-        opening = StartOptions(load_extensions=make_extension_loader(assembled, options, paths))
+        opening = TuiStartOptions(load_extensions=make_extension_loader(assembled, options, paths))
         app = BayouApp(
-            assembled, opening=opening, home=paths.home, css_path=sorted(styles_dir().glob("*.tcss"))
+            assembled, opening=opening, home=paths.home, css_path=sorted(shipped_styles_dir().glob("*.tcss"))
         )
         async with app.run_test(size=(120, 40)) as pilot:
             await app.is_ready.wait()

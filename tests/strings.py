@@ -21,20 +21,20 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from app.cli.flags import FLAG_GROUPS
+from app.cli.flags import COMMAND_LINE_FLAG_GROUPS
 from app.cli.subcommands import SUBCOMMAND_HELP
 from app.engine.commands.command_table import COMMANDS as SESSION_COMMANDS
 from app.permits import command_findings
 from app.providers.errors import ProviderError
-from app.resources.settings.settings import all_keys as setting_keys
-from app.tui.feature_register import COMMANDS as SLASH_COMMANDS
+from app.resources.settings.settings import all_setting_keys as setting_keys
+from app.tui.feature_register import ALL_SLASH_COMMANDS as SLASH_COMMANDS
 from app.values.user_errors import UserError
 from tests import string_texts
 from tests.architecture.sources import SHIPPED, files, name
 from tests.string_sentences import Program
 from tests.string_texts import Module, Scope, called_name, module_of, parts
 from tests.tui.keys_pressed import PLACES
-from widgets.key_labels import key_name
+from widgets.key_labels import format_key_name
 from widgets.screens.screen_parts import KeyHint
 
 ROLES = {
@@ -51,10 +51,10 @@ ROLES = {
 CALLS = {KeyHint.__name__: "hints", "notify": "messages", "warn": "messages"} | {
     one.__name__: "reasons"
     for one in (
-        command_findings.safe_finding,
-        command_findings.contained_finding,
-        command_findings.forbidden_finding,
-        command_findings.network_finding,
+        command_findings.safe_risk_finding,
+        command_findings.contained_risk_finding,
+        command_findings.forbidden_risk_finding,
+        command_findings.network_risk_finding,
     )
 }
 """The kind of a literal by the function that it is passed to, in any folder."""
@@ -324,12 +324,12 @@ class Literals:
             action = next((text for one in node.args[3:4] for text in self._texts(one)), "")
             key = next((text for text in self._texts(node.args[0])), "{key}")
             page = PLACE_BY_ACTION.get(action.split("/")[0], "lists")
-            shown = "/" if key == "/" else "/".join(map(key_name, key.split("/")))
+            shown = "/" if key == "/" else "/".join(map(format_key_name, key.split("/")))
             return f"{self._page if page == 'lists' else page}: {shown}"
         by_name = {keyword.arg: keyword.value for keyword in node.keywords}
         if {"id", "keys", "label"} <= by_name.keys():
             action, keys = (next(iter(self._texts(by_name[one])), "") for one in ("id", "keys"))
-            return f"{PLACE_BY_ACTION.get(action, self._page)}: {'/'.join(map(key_name, keys.split(',')))}"
+            return f"{PLACE_BY_ACTION.get(action, self._page)}: {'/'.join(map(format_key_name, keys.split(',')))}"
         titles = [keyword.value for keyword in node.keywords if keyword.arg in {"title", "subject", "label"}]
         title = next((text for one in titles for text in self._texts(one)), "")
         name = next((text for one in node.args[:1] for text in self._texts(one)), "")
@@ -379,7 +379,7 @@ def registered() -> Iterator[tuple[str, str, str]]:
     """Kind, context and text of what the tables of the program say."""
     for key in setting_keys():
         yield "settings", key.name, key.description
-    for group in FLAG_GROUPS:
+    for group in COMMAND_LINE_FLAG_GROUPS:
         yield "flags", "heading of a list of flags", group.title
         for flag in group.flags:
             yield "flags", f"--{flag.name}", flag.help
@@ -402,7 +402,7 @@ def registered() -> Iterator[tuple[str, str, str]]:
 
 def _key_context(place: str, keys: str, action: str) -> str:
     """Where a key works, the key as it is shown, and the name of its action."""
-    shown = "/".join(map(key_name, keys.split(",")))
+    shown = "/".join(map(format_key_name, keys.split(",")))
     return f"{place}: {shown} ({action})" if action else f"{place}: {shown}"
 
 

@@ -1,6 +1,6 @@
 """Resolves the aliases that models use for arguments of a tool.
 
-Unambiguous aliases are accepted; `tools.schema` rejects the rest by name."""
+Unambiguous aliases are accepted; `tools.argument_schema` rejects the rest by name."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -8,23 +8,23 @@ from typing import Any, Final
 
 import msgspec
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-PATH_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
+PATH_ARGUMENT_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
     ("file", "filename", "absolute_path", "relative_path", "target_file", "file_path", "target"), "path"
 )
-FOLDER_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
+FOLDER_ARGUMENT_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
     ("directory", "dir", "dir_path", "folder", "cwd", "workdir", "root", "search_path"), "path"
 )
-_IGNORED_ARGUMENTS: Final = dict.fromkeys(("description", "explanation", "justification", "reason"), "")
+_IGNORED_TOOL_ARGUMENTS: Final = dict.fromkeys(("description", "explanation", "justification", "reason"), "")
 """Names of arguments in which models explain a call to its reader; such arguments are dropped, because they have no
 effect."""
-_SEPARATORS_PATTERN: Final = late(r"[-_ ]")
+_ARGUMENT_NAME_SEPARATOR_PATTERN: Final = lazy_regex(r"[-_ ]")
 
-RenameArguments = Callable[[dict[str, Any]], dict[str, Any]]
+RenameToolArguments = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def make_alias_resolver(arguments: type[msgspec.Struct], *others: Mapping[str, str]) -> RenameArguments:
+def make_alias_resolver(arguments: type[msgspec.Struct], *others: Mapping[str, str]) -> RenameToolArguments:
     """Returns a function that renames arguments to the fields of `arguments`; `others` maps aliases to fields, ""
     to no field.
 
@@ -33,7 +33,7 @@ def make_alias_resolver(arguments: type[msgspec.Struct], *others: Mapping[str, s
     fields = {field.encode_name for field in msgspec.structs.fields(arguments)}
     table = {
         _normalise_argument_name(name): field
-        for names in (_IGNORED_ARGUMENTS, *others)
+        for names in (_IGNORED_TOOL_ARGUMENTS, *others)
         for name, field in names.items()
     }
     table |= {_normalise_argument_name(field): field for field in fields}
@@ -54,4 +54,4 @@ def make_alias_resolver(arguments: type[msgspec.Struct], *others: Mapping[str, s
 
 
 def _normalise_argument_name(name: str) -> str:
-    return re.sub(_SEPARATORS_PATTERN.pattern, "", name).casefold()
+    return re.sub(_ARGUMENT_NAME_SEPARATOR_PATTERN.pattern, "", name).casefold()

@@ -6,10 +6,10 @@ from difflib import SequenceMatcher
 from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_HUNK_HEADER_PATTERN = late(r"@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
-_WORD_PATTERN = late(r"\w+|\s+|[^\w\s]")
+_HUNK_HEADER_PATTERN = lazy_regex(r"@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_WORD_PATTERN = lazy_regex(r"\w+|\s+|[^\w\s]")
 _MAX_WORD_DIFF_CHARS = 600
 _MIN_LINE_SIMILARITY = 0.35
 
@@ -26,7 +26,7 @@ class DiffLine(NamedTuple):
     """Index of the line that this line replaces or is replaced by; -1 if none."""
 
 
-def parse_diff(diff: str) -> tuple[str, list[DiffLine]]:
+def parse_unified_diff(diff: str) -> tuple[str, list[DiffLine]]:
     """Returns the code lines of a unified diff without their signs, and a `DiffLine` for each."""
     old = new = 0
     in_hunk = False

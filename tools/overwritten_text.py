@@ -5,11 +5,11 @@ ignored so that no text is lost."""
 
 from typing import Final
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_OVERWRITING_SEQUENCE_PATTERN: Final = late(r"[\r\x08]|(?:\x1b\[|\x9b)\d*[ABCDEFGJKPX]|\x1bM")
-_VERTICAL_MOVE_PATTERN: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
-_CONTROL_PATTERN: Final = late(
+_OVERWRITING_SEQUENCE_PATTERN: Final = lazy_regex(r"[\r\x08]|(?:\x1b\[|\x9b)\d*[ABCDEFGJKPX]|\x1bM")
+_VERTICAL_CURSOR_MOVE_PATTERN: Final = lazy_regex(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
+_CURSOR_CONTROL_PATTERN: Final = lazy_regex(
     r"\n|\r|\x08|(?:\x1b\[|\x9b)(?P<count>\d*)(?P<what>[ABCDEFGJKPX])|(?P<back>\x1bM)"
 )
 _MAX_CURSOR_MOVE: Final = 10_000
@@ -27,7 +27,7 @@ def render_overwritten_line(line: str) -> str:
 def render_overwritten_text(text: str) -> str:
     """Renders text that moves the cursor to other lines: the result may have fewer lines than the text has line
     feeds."""
-    if _VERTICAL_MOVE_PATTERN.search(text):
+    if _VERTICAL_CURSOR_MOVE_PATTERN.search(text):
         return _VirtualScreen(is_one_line=False).render(text)
     return "\n".join(render_overwritten_line(line) for line in text.split("\n"))
 
@@ -44,7 +44,7 @@ class _VirtualScreen:
 
     def render(self, text: str) -> str:
         position = 0
-        for step in _CONTROL_PATTERN.finditer(text):
+        for step in _CURSOR_CONTROL_PATTERN.finditer(text):
             self._write_text(text[position : step.start()])
             position = step.end()
             self._apply_control(step[0][0], step["what"] or ("A" if step["back"] else ""), step["count"])

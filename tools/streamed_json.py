@@ -7,23 +7,23 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from tools.patterns import late
-from tools.results import Json
+from tools.lazy_patterns import lazy_regex
+from tools.tool_result_values import JsonValue
 
-_STRING_RUN_PATTERN: Final = late(r'(?:[^"\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
-_SCALAR_PATTERN: Final = late(r"[^\s,\]}:\"\[{]*+")
-_WHITE_SPACE_PATTERN: Final = late(r"[ \t\r\n]*+")
-_HIGH_SURROGATE_PATTERN: Final = late(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
-_CUT_ESCAPE_PATTERN: Final = late(r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?")
-_LONE_SURROGATE_PATTERN: Final = late(r"[\ud800-\udfff]")
+_STRING_RUN_PATTERN: Final = lazy_regex(r'(?:[^"\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
+_SCALAR_PATTERN: Final = lazy_regex(r"[^\s,\]}:\"\[{]*+")
+_WHITE_SPACE_PATTERN: Final = lazy_regex(r"[ \t\r\n]*+")
+_HIGH_SURROGATE_PATTERN: Final = lazy_regex(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
+_INCOMPLETE_ESCAPE_PATTERN: Final = lazy_regex(r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?")
+_LONE_SURROGATE_PATTERN: Final = lazy_regex(r"[\ud800-\udfff]")
 _MAX_SCALAR_CHARS: Final = 400
 _MAX_JSON_DEPTH: Final = 100
 _REPLACEMENT_CHARACTER: Final = "\ufffd"
 
-ParserState = Literal["begin", "name", "colon", "value", "text", "behind", "over", "lost"]
+JsonParserState = Literal["begin", "name", "colon", "value", "text", "behind", "over", "lost"]
 
 
-class StreamedJson:
+class StreamedJsonParser:
     """The arguments of a tool call while they stream in. Members are as they were sent; the last member may be
     incomplete."""
 
@@ -32,7 +32,7 @@ class StreamedJson:
         self._open_containers: list[tuple[dict[str, Any] | list[Any], str]] = []
         """The JSON containers that are open at this point, each object with the name of the member that is
         arriving."""
-        self._state: ParserState = "begin"
+        self._state: JsonParserState = "begin"
         self._may_close_container = False
         """Whether the JSON container that has just begun may end now, as an empty one."""
         self._is_reading_name = False
@@ -74,7 +74,7 @@ class StreamedJson:
         name = self._open_containers[0][1]
         if len(self._open_containers) == 1 and (self._is_reading_name or self._state in ("behind", "name")):
             return out
-        value: Json = out.pop(name, None)
+        value: JsonValue = out.pop(name, None)
         if len(self._open_containers) > 1 and isinstance(value, list):
             is_arriving = len(self._open_containers) > 2 or (
                 self._state == "text" and self._has_partial_value
@@ -96,7 +96,7 @@ class StreamedJson:
         end = match.end() if match is not None else at
         run = text[at:end]
         behind = text[end : end + 6]
-        is_cut = len(behind) < 6 and _CUT_ESCAPE_PATTERN.fullmatch(behind) is not None
+        is_cut = len(behind) < 6 and _INCOMPLETE_ESCAPE_PATTERN.fullmatch(behind) is not None
         if (
             is_cut
             and (half := _HIGH_SURROGATE_PATTERN.search(run)) is not None
@@ -183,7 +183,7 @@ class StreamedJson:
     def _close_container(self, char: str) -> bool:
         return isinstance(self._open_containers[-1][0], dict) == (char == "}")
 
-    def _open_container(self, container: dict[str, Any] | list[Any], state: ParserState) -> None:
+    def _open_container(self, container: dict[str, Any] | list[Any], state: JsonParserState) -> None:
         self._open_containers.append((container, ""))
         self._state, self._may_close_container = (
             state if len(self._open_containers) <= _MAX_JSON_DEPTH else "lost",

@@ -2,83 +2,87 @@
 
 import math
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_HEX = late(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
-_OKLCH = late(r"oklch\(\s*([\d.]+)%?\s+([\d.]+)\s+([\d.]+)(?:deg)?\s*\)")
-_OKHSL = late(r"okhsl\(\s*([\d.]+)(?:deg)?\s+([\d.]+)%?\s+([\d.]+)%?\s*\)")
+_HEX_COLOR_PATTERN = lazy_regex(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
+_OKLCH_COLOR_PATTERN = lazy_regex(r"oklch\(\s*([\d.]+)%?\s+([\d.]+)\s+([\d.]+)(?:deg)?\s*\)")
+_OKHSL_COLOR_PATTERN = lazy_regex(r"okhsl\(\s*([\d.]+)(?:deg)?\s+([\d.]+)%?\s+([\d.]+)%?\s*\)")
 _COLOR_CUBE_LEVELS = (0, 95, 135, 175, 215, 255)
-_SYSTEM_COLORS = (
+_ANSI_16_COLORS = (
     *("#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5"),
     *("#7f7f7f", "#ff0000", "#00ff00", "#ffff00", "#5c5cff", "#ff00ff", "#00ffff", "#ffffff"),
 )
 
 
-class ColorError(ValueError):
+class ColorParseError(ValueError):
     """The error for a colour that cannot be parsed; the message lists the accepted forms."""
 
 
 def parse_color(value: str | int) -> str:
     """Parses a theme file's colour and returns it as `#rrggbb`; empty text (the terminal's own colour) and `ansi_…`
-    names are unchanged. Raises `ColorError`."""
+    names are unchanged. Raises `ColorParseError`."""
     if isinstance(value, int):
         return _palette_color(value)
     value = value.strip()
     if value == "" or value.startswith("ansi_"):
         return value
-    if _HEX.fullmatch(value):
+    if _HEX_COLOR_PATTERN.fullmatch(value):
         return value.lower() if len(value) == 7 else "#" + "".join(char * 2 for char in value[1:].lower())
-    if match := _OKLCH.fullmatch(value):
+    if match := _OKLCH_COLOR_PATTERN.fullmatch(value):
         lightness, chroma, hue = map(float, match.groups())
         return _oklch_to_hex(lightness / 100 if "%" in value else lightness, chroma, hue)
-    if match := _OKHSL.fullmatch(value):
+    if match := _OKHSL_COLOR_PATTERN.fullmatch(value):
         hue, saturation, lightness = map(float, match.groups())
         return _okhsl_to_hex(hue, saturation / 100, lightness / 100)
-    raise ColorError(
+    raise ColorParseError(
         f"{value!r} is not a colour: use #rgb, #rrggbb, oklch(L% C H), okhsl(H S% L%), a number from 0 to 255, "
         "the name of one of the theme's vars, or an empty text"
     )
 
 
-def luminance(color: str) -> float:
+def color_luminance(color: str) -> float:
     red, green, blue = (_to_linear(part) for part in _rgb_parts(color))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def is_dark(color: str) -> bool:
-    return luminance(color) < 0.18
+def is_dark_color(color: str) -> bool:
+    return color_luminance(color) < 0.18
 
 
-def mix(first: str, second: str, share: float) -> str:
+def mix_colors(first: str, second: str, share: float) -> str:
     """Mixes two colours; `share`, from 0 to 1, is the weight of the second."""
     parts = zip(_rgb_parts(first), _rgb_parts(second), strict=True)
     return _to_hex(*(below + (above - below) * share for below, above in parts))
 
 
-def contrast(first: str, second: str) -> float:
+def contrast_ratio(first: str, second: str) -> float:
     """Returns the contrast ratio of two colours, from 1 to 21."""
-    high, low = sorted((luminance(first), luminance(second)), reverse=True)
+    high, low = sorted((color_luminance(first), color_luminance(second)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
-def mix_to_contrast(ground: str, ink: str, ratio: float) -> str:
+def mix_text_color_for_contrast(ground: str, ink: str, ratio: float) -> str:
     """Mixes a text colour into the background just far enough for the given contrast with it; returns at most the pure
     text colour."""
     low, high = 0.0, 1.0
     for _ in range(16):
         middle = (low + high) / 2
-        low, high = (low, middle) if contrast(mix(ground, ink, middle), ground) >= ratio else (middle, high)
-    return mix(ground, ink, high)
+        low, high = (
+            (low, middle)
+            if contrast_ratio(mix_colors(ground, ink, middle), ground) >= ratio
+            else (middle, high)
+        )
+    return mix_colors(ground, ink, high)
 
 
-def make_legible(ink: str, ground: str, ratio: float = 4.5) -> str:
+def make_text_color_readable(ink: str, ground: str, ratio: float = 4.5) -> str:
     """Returns a text colour unchanged if it is readable on the background, else a version of it closer to black or
     white."""
-    if contrast(ink, ground) >= ratio:
+    if contrast_ratio(ink, ground) >= ratio:
         return ink
-    end = "#ffffff" if is_dark(ground) else "#000000"
+    end = "#ffffff" if is_dark_color(ground) else "#000000"
     for step in range(1, 21):
-        if contrast(nearer := mix(ink, end, step / 20), ground) >= ratio:
+        if contrast_ratio(nearer := mix_colors(ink, end, step / 20), ground) >= ratio:
             return nearer
     return end
 
@@ -93,9 +97,9 @@ def _to_hex(red: float, green: float, blue: float) -> str:
 
 def _palette_color(number: int) -> str:
     if not 0 <= number <= 255:
-        raise ColorError(f"{number} is not one of the 256 colours")
+        raise ColorParseError(f"{number} is not one of the 256 colours")
     if number < 16:
-        return _SYSTEM_COLORS[number]
+        return _ANSI_16_COLORS[number]
     if number >= 232:
         grey = 8 + (number - 232) * 10
         return f"#{grey:02x}{grey:02x}{grey:02x}"

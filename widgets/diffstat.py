@@ -2,10 +2,10 @@
 
 from typing import Literal, NamedTuple
 
-from tools.amounts import MINUS_SIGN
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
+from tools.number_formatting import MINUS_SIGN
 
-_DIFF_COUNTS = late(
+_DIFF_COUNTS_PATTERN = lazy_regex(
     rf"(?<!\S)\+([\d,]*\d)(?: [-{MINUS_SIGN}]([\d,]*\d))?(?![\w.])|(?<!\S){MINUS_SIGN}([\d,]*\d)(?![\w.])"
 )
 
@@ -20,7 +20,7 @@ def split_diffstat(text: str) -> list[DiffstatPiece]:
     removed count becomes a minus sign; the length is unchanged."""
     out: list[DiffstatPiece] = []
     at = 0
-    for found in _DIFF_COUNTS.finditer(text):
+    for found in _DIFF_COUNTS_PATTERN.finditer(text):
         added, removed = found[1], found[2] or found[3]
         out.append(DiffstatPiece(text[at : found.start()]))
         out.append(DiffstatPiece(f"+{added}" if added else "", "added"))

@@ -3,9 +3,9 @@ default key and gets the user's one here."""
 
 from collections.abc import Iterable, Mapping
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-NO_KEY = "unbound"
+UNBOUND_KEY_LABEL = "unbound"
 """A key name that no keyboard sends. Textual cannot unbind a key, only rebind it."""
 _SHORT_KEY_NAMES = {
     "escape": "esc",
@@ -30,10 +30,10 @@ _SHORT_KEY_NAMES = {
 }
 
 
-def key_name(key: str) -> str:
+def format_key_name(key: str) -> str:
     """Formats a key for display: `ctrl+right_square_bracket` becomes `ctrl+]`, `L` becomes `shift+l`."""
     if " " in key:
-        return " ".join(map(key_name, key.split()))
+        return " ".join(map(format_key_name, key.split()))
     parts = key.split("+")
     parts[-1] = _SHORT_KEY_NAMES.get(parts[-1], parts[-1])
     if len(parts) == 1 and len(parts[0]) == 1 and parts[0].isupper():
@@ -45,28 +45,28 @@ def key_label(own: Mapping[str, str], action: str, usual: str) -> str:
     """Returns the label of an action's key: that of the default key `usual` unless the user rebound it; empty if the
     user unbound it."""
     if action not in own:
-        return key_name_in_text(usual)
+        return normalize_key_name_in_text(usual)
     key = own[action].split(",")[0].strip()
-    return "" if key == NO_KEY else key_name(key)
+    return "" if key == UNBOUND_KEY_LABEL else format_key_name(key)
 
 
-def key_name_in_text(usual: str) -> str:
+def normalize_key_name_in_text(usual: str) -> str:
     """Normalises a key named in a sentence: `Ctrl+R` becomes `ctrl+r`, `Escape` becomes `esc`."""
-    return key_name(usual.lower()) if len(usual) > 1 else usual
+    return format_key_name(usual.lower()) if len(usual) > 1 else usual
 
 
-_KEY_OR_COMMAND = late(
+_KEY_OR_COMMAND_PATTERN = lazy_regex(
     r"(?<![\w/+])(?:(?:(?:ctrl|alt|shift|super)\+)+(?:[a-z]+\d*|[^\s\w])|esc|f\d{1,2}|(?:enter|tab)(?= \w))(?![\w+])"
     r"|(?<![\w/.~])/[a-z][a-z-]+(?![\w/.])"
 )
 
 
-def key_spans(text: str) -> list[tuple[int, int]]:
+def find_key_and_command_spans(text: str) -> list[tuple[int, int]]:
     """Returns the ranges of the keys and slash commands that a sentence of the interface names."""
-    return [found.span() for found in _KEY_OR_COMMAND.finditer(text)]
+    return [found.span() for found in _KEY_OR_COMMAND_PATTERN.finditer(text)]
 
 
-def split_hints(hints: str) -> list[tuple[str, bool]]:
+def split_key_hints(hints: str) -> list[tuple[str, bool]]:
     """Splits key hints such as `enter edit · del remove` into pieces, and says of each whether it is a key or other
     text."""
     parts: list[tuple[str, bool]] = []
@@ -76,7 +76,7 @@ def split_hints(hints: str) -> list[tuple[str, bool]]:
     return parts
 
 
-def fitting_hints(hints: str, width: int) -> str:
+def fitting_key_hints(hints: str, width: int) -> str:
     """Returns as many of the key hints as fit the width: the last ones are dropped first, except one for Escape, which
     closes."""
     left = hints.split(" · ")
@@ -85,6 +85,6 @@ def fitting_hints(hints: str, width: int) -> str:
     return " · ".join(left)
 
 
-def format_hints(told: Iterable[tuple[str, str]]) -> str:
+def format_key_hints(told: Iterable[tuple[str, str]]) -> str:
     """Formats pairs of key and action as key hints: `enter edit · del remove`. Pairs without a key are left out."""
     return " · ".join(f"{key} {words}" for key, words in told if key)

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 Actor = TypeVar("Actor")
 
 
-class Key(Generic[Actor]):
+class KeyTableRow(Generic[Actor]):
     """A row of a widget's key table: the keys of one action, its description, and the function that it runs. `id` is
     its name in `keybindings.json`."""
 
@@ -42,19 +42,19 @@ class KeyTable(Generic[Actor]):
 
     A function gets the object that it acts on, which may be another one than the widget that receives the keys."""
 
-    def __init__(self, *rows: Key[Actor]) -> None:
+    def __init__(self, *rows: KeyTableRow[Actor]) -> None:
         self._rows = {row.id: row for row in rows}
 
     def __contains__(self, id: str) -> bool:
         return id in self._rows
 
-    def __iter__(self) -> Iterator[Key[Actor]]:
+    def __iter__(self) -> Iterator[KeyTableRow[Actor]]:
         return iter(self._rows.values())
 
     @property
     def bindings(self) -> list[BindingType]:
         return [row.binding for row in self]
 
-    def run_key(self, id: str, actor: Actor) -> object:
+    def run_key_action(self, id: str, actor: Actor) -> object:
         """Runs the function of the key with this id; returns an awaitable if the function is asynchronous."""
         return self._rows[id].do(actor)

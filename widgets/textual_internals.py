@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 # -- size and place ----------------------------------------------------------------------------------------
 
 
-def watch_size(widget: Widget, changing: Callable[[], Callable[[bool], None]]) -> None:
+def watch_widget_size(widget: Widget, changing: Callable[[], Callable[[bool], None]]) -> None:
     """Calls back when a widget gets another size, before the first paint at that size; the Resize event comes after it.
 
     `changing` is called while the old size still holds; it returns a function that is called with the new size in
@@ -58,7 +58,7 @@ def watch_size(widget: Widget, changing: Callable[[], Callable[[bool], None]]) -
     widget._size_updated = size_updated  # type: ignore[method-assign]
 
 
-def resize_content(widget: Widget, size: Size) -> None:
+def resize_scrollable_content(widget: Widget, size: Size) -> None:
     """Sets a widget's scrollable size; the screen is laid out again only when the scroll bar appears or disappears.
 
     Goes with a Textual release whose `virtual_size` can be set without a layout."""
@@ -85,7 +85,7 @@ def vertical_scrollbar(widget: Widget, make: Callable[[int], ScrollBar]) -> Scro
 # this goes with a widget that may paint its own rows (`render_lines` without the styles' cache).
 
 
-class _UnframedRows(StylesCache):
+class _UnframedRowRenderer(StylesCache):
     """Renders the rows of a widget that has neither border nor padding."""
 
     def render_line(self, *arguments: Any, **named: Any) -> Strip:
@@ -96,7 +96,7 @@ class _UnframedRows(StylesCache):
 
 def paint_without_frame(widget: Widget) -> None:
     """Makes the widget draw its rows in full width, without border, padding or opacity applied afterwards."""
-    widget._styles_cache = _UnframedRows()
+    widget._styles_cache = _UnframedRowRenderer()
 
 
 class FastScrollBar(ScrollBar):
@@ -142,13 +142,13 @@ def clear_dirty_regions(widget: Widget) -> None:
     widget._dirty_regions.clear()
 
 
-def cached_encoding(strip: Strip) -> str | None:
+def cached_strip_encoding(strip: Strip) -> str | None:
     """Returns a strip's cached terminal encoding, None if there is none. Goes with a Textual release whose drivers can
     give an encoder."""
     return strip._render_cache
 
 
-def cache_encoding(strip: Strip, text: str) -> None:
+def cache_strip_encoding(strip: Strip, text: str) -> None:
     """Stores a strip's terminal encoding in place of Textual's, which repeats every style in full. Goes with a Textual
     release whose drivers can give an encoder."""
     strip._render_cache = text
@@ -179,7 +179,7 @@ def paint_changed_widgets(screen: Screen[Any]) -> None:
     screen._compositor = _CroppedCompositor()
 
 
-class SheetScreen(ModalScreen[Result], Generic[Result]):
+class ClosableModalScreen(ModalScreen[Result], Generic[Result]):
     """A screen above the page; Escape closes it without a result. It paints once when it opens and once per frame.
 
     Textual's screens paint at their first layout, before widgets know their size, which causes further layouts and
@@ -237,7 +237,7 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
         self.dismiss(None)
 
 
-def screen_strips(screen: Screen[Any]) -> list[Strip]:
+def render_screen_strips(screen: Screen[Any]) -> list[Strip]:
     """Renders a whole screen as one strip per row. Goes with a Textual release with a public `Screen.render_strips`."""
     return screen._compositor.render_strips()
 
@@ -251,7 +251,7 @@ def node_bindings(node: DOMNode) -> dict[str, list[Binding]]:
     return node._bindings.key_to_bindings
 
 
-def own_bindings(widget: Widget, key: str) -> Sequence[Binding]:
+def active_widget_bindings(widget: Widget, key: str) -> Sequence[Binding]:
     """Returns a widget's bindings of a key, with the user's key map applied, if the widget is the first that handles
     keys; otherwise nothing.
 
@@ -261,7 +261,7 @@ def own_bindings(widget: Widget, key: str) -> Sequence[Binding]:
     return bindings.key_to_bindings.get(key, ()) if node is widget else ()
 
 
-def keymap_of(app: App[Any]) -> Mapping[str, str]:
+def app_keymap(app: App[Any]) -> Mapping[str, str]:
     """Returns the user's key map: keys by action id. Goes with a Textual release that has a getter beside
     `App.set_keymap`."""
     return app._keymap
@@ -271,7 +271,7 @@ _MAX_TERMINAL_SIZE = 3000
 """The largest number of columns or rows that a size report may claim."""
 
 
-class KeyParser:
+class TerminalInputParser:
     """Parses terminal input into events for keys, mouse and pastes.
 
     Textual's driver does this in a thread that cannot be woken. Goes with a Textual release with a public parser that
@@ -297,7 +297,7 @@ class KeyParser:
         """Yields a pending lone Escape as a key event once nothing has followed it in time."""
         return self._parser.tick()
 
-    def feed_alone(self, text: str) -> Iterator[Message]:
+    def feed_final(self, text: str) -> Iterator[Message]:
         """Parses input after which nothing else came in time, so that an Escape at its end is a key at once."""
         if text:  # an empty text would end the parser
             yield from self.feed(text)
@@ -328,19 +328,19 @@ def _is_plausible_size(size: Size) -> bool:
 # -- the application and its terminal ----------------------------------------------------------------------
 
 
-def driver_of(app: App[Any]) -> Driver | None:
+def terminal_driver_of(app: App[Any]) -> Driver | None:
     """Returns the driver that writes to the terminal; None before the application starts. Goes with a Textual release
     with a public `App.driver`."""
     return app._driver
 
 
-def output_of(driver: Driver) -> Any:
+def driver_output_file(driver: Driver) -> Any:
     """Returns the file that a terminal driver writes to. Goes with a Textual release whose drivers are given their
     file."""
     return driver._file  # pyright: ignore[reportAttributeAccessIssue]  (every driver of a terminal has one)
 
 
-def set_output(driver: Driver, file: Any) -> None:
+def set_driver_output_file(driver: Driver, file: Any) -> None:
     """Sets the file that a terminal driver writes to: Textual uses standard error, but `bayou 2>file` must draw on the
     terminal.
 
@@ -348,16 +348,18 @@ def set_output(driver: Driver, file: Any) -> None:
     driver._file = file  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def set_fault_handler(app: App[Any], take: Callable[[Exception], None]) -> None:
+def set_unhandled_error_handler(app: App[Any], take: Callable[[Exception], None]) -> None:
     """Makes an application pass unhandled exceptions to `take`; Textual would print tracebacks over the terminal.
     Goes with a Textual release that has a hook for them."""
     app._handle_exception = take  # type: ignore[method-assign]
 
 
-DisplayFrame = Callable[[Screen[Any], RenderableType | None], None]
+DisplayFrameFunction = Callable[[Screen[Any], RenderableType | None], None]
 
 
-def reroute_display(app: App[Any], through: Callable[[DisplayFrame], DisplayFrame]) -> None:
+def route_display_through(
+    app: App[Any], through: Callable[[DisplayFrameFunction], DisplayFrameFunction]
+) -> None:
     """Puts a function between an application and its driver: every painted update passes through `through`. Goes with a
     Textual release whose drivers are given the update."""
     app._display = through(app._display)  # type: ignore[method-assign]

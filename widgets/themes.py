@@ -11,12 +11,18 @@ from typing import Any, Literal
 import msgspec
 from textual.theme import Theme
 
-from tools.patterns import late
-from widgets.colors import ColorError, is_dark, mix, mix_to_contrast, parse_color
+from tools.lazy_patterns import lazy_regex
+from widgets.colors import (
+    ColorParseError,
+    is_dark_color,
+    mix_colors,
+    mix_text_color_for_contrast,
+    parse_color,
+)
 
-ColorValue = str | int
+ThemeColorValue = str | int
 
-_TOKEN_FALLBACKS = {
+_THEME_TOKEN_FALLBACKS = {
     "text": "",
     "primary": "accent",
     "secondary": "accent",
@@ -69,16 +75,16 @@ _TOKEN_FALLBACKS = {
     "caretBg": "text",
     "caretText": "background",
 }
-_REQUIRED_TOKENS = ("accent", "success", "error", "warning")
-BACKGROUND_CONTRASTS = {"surface": 1.2, "panel": 1.33, "selectedBg": 1.65}
+_REQUIRED_THEME_TOKENS = ("accent", "success", "error", "warning")
+THEME_BACKGROUND_CONTRASTS = {"surface": 1.2, "panel": 1.33, "selectedBg": 1.65}
 """The contrast of each background colour with the page."""
-TEXT_CONTRASTS = {"text": 13.0, "muted": 7.0, "dim": 4.6}
+THEME_TEXT_CONTRASTS = {"text": 13.0, "muted": 7.0, "dim": 4.6}
 """The approximate contrast of each text colour on the page."""
-_DERIVED_TOKENS = (
+_DERIVED_THEME_TOKENS = (
     *("muted", "dim", "background", "surface"),
     *("panel", "selectedBg", "scrollbarTrack", "searchMatchBg"),
 )
-THEME_TOKENS = (*_REQUIRED_TOKENS, *_DERIVED_TOKENS, *_TOKEN_FALLBACKS)
+THEME_TOKENS = (*_REQUIRED_THEME_TOKENS, *_DERIVED_THEME_TOKENS, *_THEME_TOKEN_FALLBACKS)
 """All tokens that a theme may set. pi has no background, surface, panel, primary, secondary, caretBg, caretText."""
 
 
@@ -92,9 +98,9 @@ class ThemeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     name: str
     appearance: Literal["dark", "light"] | None = None
     ansi: bool = False
-    vars: dict[str, ColorValue] = {}
-    colors: dict[str, ColorValue] = {}
-    export: dict[str, ColorValue] = {}
+    vars: dict[str, ThemeColorValue] = {}
+    colors: dict[str, ThemeColorValue] = {}
+    export: dict[str, ThemeColorValue] = {}
     """Colours of exported pages; not used on the screen."""
     schema: str = msgspec.field(default="", name="$schema")
 
@@ -110,16 +116,18 @@ def parse_theme(raw: bytes, source: str) -> ThemeSpec:
     return _check_theme(spec, source)
 
 
-_VARIABLE_LINE = late(r"^\s*\$([A-Za-z][\w-]*)\s*:\s*([^;]*);[ \t]*(?:/\*.*?\*/)?[ \t]*\n?", re.MULTILINE)
+_TCSS_VARIABLE_PATTERN = lazy_regex(
+    r"^\s*\$([A-Za-z][\w-]*)\s*:\s*([^;]*);[ \t]*(?:/\*.*?\*/)?[ \t]*\n?", re.MULTILINE
+)
 
 
-def parse_tcss_theme(text: str, name: str, source: str) -> tuple[ThemeSpec, str]:
+def parse_tcss_theme_file(text: str, name: str, source: str) -> tuple[ThemeSpec, str]:
     """Parses a TCSS theme file; returns the tokens as a theme, and the additional style rules as text. Raises
     `ThemeError`."""
-    colors: dict[str, ColorValue] = {}
-    names: dict[str, ColorValue] = {}
+    colors: dict[str, ThemeColorValue] = {}
+    names: dict[str, ThemeColorValue] = {}
     appearance: Any = None
-    for match in _VARIABLE_LINE.finditer(text):
+    for match in _TCSS_VARIABLE_PATTERN.finditer(text):
         token, value = _camel_case(match[1]), match[2].strip()
         if token == "appearance":
             appearance = value
@@ -130,10 +138,10 @@ def parse_tcss_theme(text: str, name: str, source: str) -> tuple[ThemeSpec, str]
     if appearance not in (None, "dark", "light"):
         raise ThemeError(f"{source}: $appearance must be dark or light, not {appearance}")
     spec = ThemeSpec(name=name, appearance=appearance, colors=colors, vars={**colors, **names})
-    return _check_theme(spec, source), _VARIABLE_LINE.sub("", text).strip()
+    return _check_theme(spec, source), _TCSS_VARIABLE_PATTERN.sub("", text).strip()
 
 
-def token_colors(spec: ThemeSpec) -> dict[str, str]:
+def theme_token_colors(spec: ThemeSpec) -> dict[str, str]:
     """Returns the colour of every theme token: as the theme sets it, else mixed from background and text, else that of
     another token."""
     found: dict[str, str] = {}
@@ -145,28 +153,28 @@ def token_colors(spec: ThemeSpec) -> dict[str, str]:
     if not found.get("text"):
         found["text"] = "#1c2024" if is_light else "#dfe3e6"
     page, text = found["background"], found["text"]
-    for token, ratio in (BACKGROUND_CONTRASTS | TEXT_CONTRASTS).items():
+    for token, ratio in (THEME_BACKGROUND_CONTRASTS | THEME_TEXT_CONTRASTS).items():
         if not found.get(token):
-            found[token] = mix_to_contrast(page, text, ratio)
+            found[token] = mix_text_color_for_contrast(page, text, ratio)
     if not found.get("scrollbarTrack"):
         found["scrollbarTrack"] = page
     for token in THEME_TOKENS:
         if token == "searchMatchBg" and not found.get(token):
-            found[token] = mix(page, found["warning"], 0.28)
+            found[token] = mix_colors(page, found["warning"], 0.28)
         value, at = found.get(token), token
         while not value:
-            at = _TOKEN_FALLBACKS[at]
+            at = _THEME_TOKEN_FALLBACKS[at]
             value = found.get(at)
         found[token] = value
     return found
 
 
-def textual_theme(spec: ThemeSpec) -> Theme:
+def to_textual_theme(spec: ThemeSpec) -> Theme:
     """Converts a theme file's content to a Textual theme."""
     if spec.ansi:
         return _ansi_theme(spec)
-    colors = token_colors(spec)
-    dark = is_dark(colors["background"]) if spec.appearance is None else spec.appearance == "dark"
+    colors = theme_token_colors(spec)
+    dark = is_dark_color(colors["background"]) if spec.appearance is None else spec.appearance == "dark"
     return Theme(
         name=spec.name,
         primary=colors["primary"],
@@ -185,7 +193,7 @@ def textual_theme(spec: ThemeSpec) -> Theme:
     )
 
 
-def variable_defaults() -> dict[str, str]:
+def default_style_variables() -> dict[str, str]:
     """Returns the style variables of a plain theme, for the application's `get_theme_variable_defaults`.
 
     They apply until one of bayou's themes is chosen, and with themes of other origin."""
@@ -193,12 +201,12 @@ def variable_defaults() -> dict[str, str]:
         name="plain",
         colors={"accent": "#7fc8a9", "success": "#8ccf7e", "error": "#ef8a83", "warning": "#e0b265"},
     )
-    return _kebab_case(token_colors(plain))
+    return _kebab_case(theme_token_colors(plain))
 
 
 def _textual_variables(colors: dict[str, str]) -> dict[str, str]:
     """Returns the values of Textual's own style variables, so that its widgets and the selection follow the theme."""
-    selection = mix(colors["background"], colors["accent"], 0.35)
+    selection = mix_colors(colors["background"], colors["accent"], 0.35)
     names = {f"text-{token}": colors[token] for token in ("primary", "secondary", "accent")}
     names |= {f"text-{token}": colors[token] for token in ("success", "warning", "error")}
     return names | {
@@ -234,8 +242,8 @@ def _ansi_theme(spec: ThemeSpec) -> Theme:
     colors = {token: str(value) for token, value in spec.colors.items()}
     for token in THEME_TOKENS:
         at = token
-        while at not in colors and at in _TOKEN_FALLBACKS:
-            at = _TOKEN_FALLBACKS[at]
+        while at not in colors and at in _THEME_TOKEN_FALLBACKS:
+            at = _THEME_TOKEN_FALLBACKS[at]
         colors[token] = colors.get(at, "") or "ansi_default"
     return Theme(
         name=spec.name,
@@ -265,23 +273,23 @@ def _check_theme(spec: ThemeSpec, source: str) -> ThemeSpec:
     unknown = sorted(set(spec.colors) - set(THEME_TOKENS))
     if unknown:
         raise ThemeError(f"{source}: there is no token {', '.join(unknown)}")
-    missing = [token for token in _REQUIRED_TOKENS if token not in spec.colors]
+    missing = [token for token in _REQUIRED_THEME_TOKENS if token not in spec.colors]
     if missing:
         raise ThemeError(f"{source}: a theme needs {', '.join(missing)}")
     for token, value in spec.colors.items():
         try:
             _resolve_color(spec, value)
-        except ColorError as error:
+        except ColorParseError as error:
             raise ThemeError(f"{source}: {token}: {error}") from error
     return spec
 
 
-def _resolve_color(spec: ThemeSpec, value: ColorValue) -> str:
+def _resolve_color(spec: ThemeSpec, value: ThemeColorValue) -> str:
     for _ in range(20):
         if not isinstance(value, str) or value not in spec.vars:
             return parse_color(value)
         value = spec.vars[value]
-    raise ColorError(f"the colour {value!r} refers to itself")
+    raise ColorParseError(f"the colour {value!r} refers to itself")
 
 
 def _kebab_case(colors: dict[str, str]) -> dict[str, str]:

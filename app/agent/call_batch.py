@@ -13,29 +13,29 @@ from typing import Any
 
 import msgspec
 
-from app.agent.loop_ports import LoopPorts
-from app.agent.tool_pipeline import PreparedCall, ToolPipeline
+from app.agent.loop_ports import AgentLoopDependencies
+from app.agent.tool_pipeline import PreparedToolCall, ToolPipeline
 from app.agent.tool_results import (
-    ABORTED_TEXT,
-    SKIPPED_TEXT,
-    describe_error,
-    failed_result,
-    to_result_message,
-    to_wire_outcome,
+    ABORTED_TOOL_RESULT_TEXT,
+    SKIPPED_TOOL_RESULT_TEXT,
+    describe_error_in_one_line,
+    failed_tool_result,
+    to_tool_result_message,
+    to_wire_tool_outcome,
     truncated_call_result,
-    validated_result,
+    validated_tool_result,
 )
 from app.values.content import ToolCall
 from app.values.events import RunEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import AssistantMessage
-from tools.results import ToolResult
+from tools.tool_result_values import ToolResult
 
 
 class _CallState(msgspec.Struct, kw_only=True):
     """The state of one tool call while its batch runs: its task, and its result once it has one."""
 
     call: ToolCall
-    prepared_call: PreparedCall | None = None
+    prepared_call: PreparedToolCall | None = None
     begin_event: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     result: ToolResult | None = None
     progress: ToolResult | None = None
@@ -59,7 +59,7 @@ class _CallState(msgspec.Struct, kw_only=True):
 class ToolCallBatch:
     """Runs the tool calls of one assistant message and yields their events."""
 
-    def __init__(self, message: AssistantMessage, ports: LoopPorts) -> None:
+    def __init__(self, message: AssistantMessage, ports: AgentLoopDependencies) -> None:
         self._ports = ports
         self._was_truncated = message.stop_reason == "length"
         self._call_states = [_CallState(call=call) for call in message.tool_calls]
@@ -102,15 +102,15 @@ class ToolCallBatch:
             return lambda: None
 
         def skip() -> None:
-            self._skip_result = failed_result(SKIPPED_TEXT)
+            self._skip_result = failed_tool_result(SKIPPED_TOOL_RESULT_TEXT)
             self._stop_calls([work for work in self._call_states if work.prepared_call], self._skip_result)
 
         if self._ports.queues.queued_messages("steering"):
-            self._skip_result = failed_result(SKIPPED_TEXT)
+            self._skip_result = failed_tool_result(SKIPPED_TOOL_RESULT_TEXT)
         return self._ports.queues.watch_steering(skip)
 
     def _start_call(self, work: _CallState) -> None:
-        early = self._skipped_result() or self._ports.call_watch.refusal_for(work.call)
+        early = self._skipped_result() or self._ports.call_watch.result_of_doomed_call(work.call)
         if early is None and self._was_truncated:
             early = truncated_call_result(work.call.name)
         if early is not None:
@@ -120,7 +120,7 @@ class ToolCallBatch:
         work.task.add_done_callback(partial(self._on_task_end, work))
 
     def _skipped_result(self) -> ToolResult | None:
-        return failed_result(ABORTED_TEXT) if self._ports.abort.is_set else self._skip_result
+        return failed_tool_result(ABORTED_TOOL_RESULT_TEXT) if self._ports.abort.is_set else self._skip_result
 
     async def _next_event(self) -> RunEvent | None:
         """Returns the event of the next call in the inbox; None if there is none to publish."""
@@ -144,13 +144,13 @@ class ToolCallBatch:
     async def _prepare_and_run(self, work: _CallState) -> None:
         try:
             outcome = await self._pipeline.prepare_call(work.call, partial(self._on_progress, work))
-            if isinstance(outcome, PreparedCall):
+            if isinstance(outcome, PreparedToolCall):
                 outcome = await self._run_prepared(work, outcome)
         except asyncio.CancelledError:
             outcome = work.stop_result or _cancelled_result(work)
         self._set_result(work, outcome)
 
-    async def _run_prepared(self, work: _CallState, prepared: PreparedCall) -> ToolResult:
+    async def _run_prepared(self, work: _CallState, prepared: PreparedToolCall) -> ToolResult:
         work.prepared_call = prepared
         refusal = self._skipped_result()
         try:
@@ -187,7 +187,7 @@ class ToolCallBatch:
         """Gives a result to a tool call whose task was cancelled before it began, or failed with an exception."""
         problem = None if task.cancelled() else task.exception()
         fault = (
-            failed_result(f"Tool {work.call.name} failed: {describe_error(problem)}")
+            failed_tool_result(f"Tool {work.call.name} failed: {describe_error_in_one_line(problem)}")
             if problem
             else _cancelled_result(work)
         )
@@ -209,7 +209,7 @@ class ToolCallBatch:
             work.prepared_call.slot.release()
 
     def _stop_all_calls(self) -> None:
-        self._stop_calls(self._call_states, failed_result(ABORTED_TEXT))
+        self._stop_calls(self._call_states, failed_tool_result(ABORTED_TOOL_RESULT_TEXT))
 
     def _stop_calls(self, works: list[_CallState], result: ToolResult) -> None:
         loop = asyncio.get_running_loop()
@@ -229,7 +229,7 @@ class ToolCallBatch:
             tool_call_id=work.call.id,
             tool_name=work.call.name,
             args=work.display_arguments,
-            partial_result=to_wire_outcome(validated_result(work.call.name, progress)),
+            partial_result=to_wire_tool_outcome(validated_tool_result(work.call.name, progress)),
         )
 
     def _end_event(self, work: _CallState) -> RunEvent:
@@ -238,12 +238,12 @@ class ToolCallBatch:
         return ToolExecutionEnd(
             tool_call_id=work.call.id,
             tool_name=work.call.name,
-            result=to_wire_outcome(work.result),
+            result=to_wire_tool_outcome(work.result),
             is_error=work.result.is_error,
             duration_ms=duration,
-            message=to_result_message(work.call, work.result, duration),
+            message=to_tool_result_message(work.call, work.result, duration),
         )
 
 
 def _cancelled_result(work: _CallState) -> ToolResult:
-    return failed_result(f"Tool {work.call.name} was cancelled")
+    return failed_tool_result(f"Tool {work.call.name} was cancelled")

@@ -4,7 +4,7 @@ made.
 The effects of earlier calls decide what a call waits for. Calls that touch the same files or share a
 state (a kernel, a shell, a server) run one after the other; others run concurrently, but still begin in
 order. Slots are taken one by one before calls run, so no cycles occur. Independently of this,
-`tools.files.mutations` lets one call at a time change a file."""
+`tools.files.file_changes` lets one call at a time change a file."""
 
 import asyncio
 from collections.abc import Iterable
@@ -12,15 +12,15 @@ from pathlib import Path
 
 import msgspec
 
-from tools.effects import Effects
-from tools.operations import FileOperations
+from tools.call_effects import Effects
+from tools.file_and_process_operations import FileOperations
 
 ResourceKey = str
 """An absolute path, which stands for everything below it too, or the identity of a file with several
 names."""
 
 
-class ResourceClaim(msgspec.Struct, frozen=True, kw_only=True):
+class CallResourceClaim(msgspec.Struct, frozen=True, kw_only=True):
     """The files and shared states that a tool call reads or changes, which decide its place in the order of calls."""
 
     reads: frozenset[ResourceKey] = frozenset()
@@ -37,11 +37,11 @@ class ResourceClaim(msgspec.Struct, frozen=True, kw_only=True):
         return self.working_folder is not None
 
 
-def claim_of_call(effects: Effects, files: FileOperations) -> ResourceClaim:
+def resource_claim_of_call(effects: Effects, files: FileOperations) -> CallResourceClaim:
     """Returns the files and shared states that a tool call with these effects reads or changes. Reads the file
     system, so run it in a thread."""
     program = effects.runs
-    return ResourceClaim(
+    return CallResourceClaim(
         reads=_file_identities(files, (*effects.reads, *effects.lists)),
         changes=_file_identities(files, effects.writes)
         | (program.written if program else frozenset[ResourceKey]()),
@@ -52,7 +52,7 @@ def claim_of_call(effects: Effects, files: FileOperations) -> ResourceClaim:
     )
 
 
-def must_wait_for(later: ResourceClaim, earlier: ResourceClaim) -> bool:
+def must_call_wait_for(later: CallResourceClaim, earlier: CallResourceClaim) -> bool:
     """Returns whether the later of two calls may begin only after the earlier has ended.
 
     Reads wait for changes, changes for both. A command waits for every earlier change by a tool; tools wait for a
@@ -105,17 +105,17 @@ def _with_parent_folders(path: ResourceKey) -> set[ResourceKey]:
     return {path, *map(str, Path(path).parents)}
 
 
-class CallSlot:
+class CallOrderSlot:
     """The place of a tool call in the order of calls. It is released once, when the call has its result."""
 
-    def __init__(self, claim: ResourceClaim, earlier: tuple["CallSlot", ...]) -> None:
+    def __init__(self, claim: CallResourceClaim, earlier: tuple["CallOrderSlot", ...]) -> None:
         self.claim = claim
         self._earlier_slots = earlier
-        self._waits_for = tuple(place for place in earlier if must_wait_for(claim, place.claim))
+        self._waits_for = tuple(place for place in earlier if must_call_wait_for(claim, place.claim))
         self._left_event = asyncio.Event()
         self._begun_event = asyncio.Event()
         """An event that is set when the call has begun or has left its slot."""
-        self._followers: list[CallSlot] = []
+        self._followers: list[CallOrderSlot] = []
         for place in self._waits_for:
             place._followers.append(self)
 
@@ -152,14 +152,14 @@ class CallSlot:
         self._left_event.set()
 
 
-class CallOrder:
+class ToolCallOrder:
     """The order of the tool calls of one answer, or of the calls made within one call."""
 
     def __init__(self) -> None:
-        self._slots: list[CallSlot] = []
+        self._slots: list[CallOrderSlot] = []
 
-    def add_call(self, claim: ResourceClaim) -> CallSlot:
+    def add_call(self, claim: CallResourceClaim) -> CallOrderSlot:
         self._slots = [place for place in self._slots if not place.is_released]
-        place = CallSlot(claim, tuple(self._slots))
+        place = CallOrderSlot(claim, tuple(self._slots))
         self._slots.append(place)
         return place

@@ -9,10 +9,10 @@ import msgspec
 
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage
-from tools.results import ToolResult
+from tools.tool_result_values import ToolResult
 
 
-class CallVerdict(msgspec.Struct, frozen=True, kw_only=True):
+class ToolCallVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The decision of hooks or the permission gate on a tool call before it runs."""
 
     is_blocked: bool = False
@@ -29,14 +29,14 @@ class CallVerdict(msgspec.Struct, frozen=True, kw_only=True):
     again."""
 
 
-class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
+class FinishedTurn(msgspec.Struct, frozen=True, kw_only=True):
     """The answer and the tool results of a finished turn."""
 
     message: AssistantMessage
     results: tuple[ToolResultMessage, ...]
 
 
-class LoopHooks:
+class AgentLoopHooks:
     """The default hooks: nothing is changed, blocked or ended."""
 
     async def change_finished_answer(self, message: AssistantMessage) -> AssistantMessage:
@@ -45,10 +45,10 @@ class LoopHooks:
 
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
-    ) -> CallVerdict:
+    ) -> ToolCallVerdict:
         """A hook that may block a tool call or change its arguments. An exception blocks the call. `parent_id`:
         the call within which the call is made."""
-        return CallVerdict()
+        return ToolCallVerdict()
 
     async def after_tool(
         self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
@@ -56,6 +56,6 @@ class LoopHooks:
         """A hook that may change a tool result before the model reads it."""
         return result
 
-    async def after_turn(self, outcome: TurnOutcome) -> bool:
+    async def after_turn(self, outcome: FinishedTurn) -> bool:
         """A hook that is called after each turn; True ends the run."""
         return False

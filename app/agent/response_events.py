@@ -6,9 +6,9 @@ from typing import assert_never
 
 import msgspec
 
-from app.agent.hooks import LoopHooks
-from app.agent.loop_ports import LoopPorts
-from app.agent.tool_results import describe_error
+from app.agent.hooks import AgentLoopHooks
+from app.agent.loop_ports import AgentLoopDependencies
+from app.agent.tool_results import describe_error_in_one_line
 from app.providers.model_stream import AssistantStream
 from app.values.content import AssistantContent, ToolCall
 from app.values.events import MessageEnd, MessageStart, MessageUpdate, RunEvent
@@ -30,7 +30,7 @@ from app.values.stream import (
 from app.values.wire import new_id
 
 
-async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGenerator[RunEvent]:
+async def response_events(stream: AssistantStream, ports: AgentLoopDependencies) -> AsyncGenerator[RunEvent]:
     """Yields one `MessageStart`, updates, and one `MessageEnd`, however the response ends."""
     started = time.monotonic()
     message_id: str | None = None
@@ -56,7 +56,7 @@ async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGen
                 case StreamStart():
                     begun = stream.partial_message
                     message_id = begun.id
-                    ports.call_watch.start_answer(begun.id, stream.cancel_response)
+                    ports.call_watch.start_watching_answer(begun.id, stream.cancel_response)
                     yield MessageStart(
                         message=msgspec.structs.replace(begun, content=()), message_id=begun.id
                     )
@@ -110,10 +110,12 @@ def _with_unique_call_ids(content: tuple[AssistantContent, ...]) -> tuple[Assist
 
 
 async def _apply_finish_hook(
-    message: AssistantMessage, hooks: LoopHooks, report: Callable[[str], None]
+    message: AssistantMessage, hooks: AgentLoopHooks, report: Callable[[str], None]
 ) -> AssistantMessage:
     try:
         return await hooks.change_finished_answer(message)
     except Exception as problem:  # noqa: BLE001  (a failing hook must not lose what the model said)
-        report(f"The answer stands as it came, because a hook behind it failed: {describe_error(problem)}")
+        report(
+            f"The answer stands as it came, because a hook behind it failed: {describe_error_in_one_line(problem)}"
+        )
         return message

@@ -18,7 +18,7 @@
 10. mask the secrets in the result;
 11. run the `after_tool` hooks, unless the call was stopped.
 
-Steps 3 and 4 read files in one thread; a tool that works in a thread (`tools.threads.ThreadedTool`) does so
+Steps 3 and 4 read files in one thread; a tool that works in a thread (`tools.thread_work.RunToolInThread`) does so
 together with steps 6, 9 and 10.
 
 Every failure becomes a result; only cancellation propagates. The caller publishes events and records results:
@@ -32,26 +32,26 @@ from typing import Any, Protocol
 
 import msgspec
 
-from app.agent.call_order import CallOrder, CallSlot, ResourceClaim, claim_of_call
-from app.agent.hooks import CallVerdict, LoopHooks
+from app.agent.call_order import CallOrderSlot, CallResourceClaim, ToolCallOrder, resource_claim_of_call
+from app.agent.hooks import AgentLoopHooks, ToolCallVerdict
 from app.agent.tool_results import (
-    DENIED_KEY,
-    describe_error,
-    failed_result,
+    DENIAL_REASON_DETAILS_KEY,
+    describe_error_in_one_line,
+    failed_tool_result,
     unknown_tool_result,
-    validated_result,
+    validated_tool_result,
 )
 from app.values.content import ToolCall
-from tools.base import Tool, ToolContext, ToolError
-from tools.effects import OPAQUE_EFFECTS, Effects
-from tools.results import TextPart, ToolResult
-from tools.threads import StopFlag, ThreadedTool, WorkStopped, run_in_thread
-from tools.workspace import workspace_of_context
+from tools.call_effects import UNKNOWN_CALL_EFFECTS, Effects
+from tools.session_workspace import workspace_of_context
+from tools.thread_work import RunToolInThread, StopFlag, ThreadWorkStopped, run_in_thread
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import TextPart, ToolResult
 
 ReportProgress = Callable[[ToolResult], None]
 
 
-class ParsedCall(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call with checked arguments, its effects and the resources it claims, parsed once for all steps of
     the pipeline."""
 
@@ -63,26 +63,26 @@ class ParsedCall(msgspec.Struct, frozen=True, kw_only=True):
     """The normalised arguments as plain JSON data."""
     context: ToolContext
     effects: Effects
-    claim: ResourceClaim
+    claim: CallResourceClaim
 
 
-class ParseCall(Protocol):
+class ParseToolCall(Protocol):
     """Parses a tool call, optionally with other arguments, which are normalised like the model's. For a thread,
     since tools may read files to determine effects. Raises `ToolError`."""
 
-    def __call__(self, arguments: dict[str, Any] | None = None) -> ParsedCall: ...
+    def __call__(self, arguments: dict[str, Any] | None = None) -> ParsedToolCall: ...
 
 
-class Gate(Protocol):
+class ToolCallGate(Protocol):
     """A permission gate: decides whether a tool call may run. The arguments that the gate parsed last are those
     that run."""
 
-    async def __call__(self, call: ToolCall, read: ParseCall) -> CallVerdict: ...
+    async def __call__(self, call: ToolCall, read: ParseToolCall) -> ToolCallVerdict: ...
 
 
-async def allow_every_call(call: ToolCall, read: ParseCall) -> CallVerdict:
+async def allow_every_call(call: ToolCall, read: ParseToolCall) -> ToolCallVerdict:
     """A permission gate that allows every tool call."""
-    return CallVerdict()
+    return ToolCallVerdict()
 
 
 class SecretMasks(Protocol):
@@ -93,38 +93,38 @@ class SecretMasks(Protocol):
         """Whether secrets can be masked; if not, no thread is needed."""
         ...
 
-    def unmask_arguments(self, reading: ParsedCall) -> dict[str, Any] | None:
+    def unmask_arguments(self, reading: ParsedToolCall) -> dict[str, Any] | None:
         """Returns a tool call's arguments with secrets in place of their masks, or None without masks. For a
         thread. Raises `ToolError` where a mask is not allowed."""
         ...
 
     def mask_progress(self, result: ToolResult) -> ToolResult: ...
 
-    def mask_result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
+    def mask_result(self, reading: ParsedToolCall, result: ToolResult) -> ToolResult:
         """Masks the secrets in a tool result. For a thread."""
         ...
 
 
-class NoMasks:
+class NoSecretMasks:
     """The secret masks of a session in which nothing is masked."""
 
     is_masking = False
 
-    def unmask_arguments(self, reading: ParsedCall) -> dict[str, Any] | None:
+    def unmask_arguments(self, reading: ParsedToolCall) -> dict[str, Any] | None:
         return None
 
     def mask_progress(self, result: ToolResult) -> ToolResult:
         return result
 
-    def mask_result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
+    def mask_result(self, reading: ParsedToolCall, result: ToolResult) -> ToolResult:
         return result
 
 
-class PreparedCall(msgspec.Struct, frozen=True, kw_only=True):
+class PreparedToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call that may run, with its place in the order of calls."""
 
-    parsed_call: ParsedCall
-    slot: CallSlot
+    parsed_call: ParsedToolCall
+    slot: CallOrderSlot
     note: str = ""
     """The note to the model, added after the result."""
     recheck: Callable[[], Awaitable[str]] | None = None
@@ -139,8 +139,8 @@ class ToolPipeline:
         *,
         tools: Callable[[], Mapping[str, Tool]],
         tool_context: Callable[[ToolCall, ReportProgress], ToolContext],
-        hooks: LoopHooks,
-        gate: Gate = allow_every_call,
+        hooks: AgentLoopHooks,
+        gate: ToolCallGate = allow_every_call,
         masks: SecretMasks | None = None,
         parent_id: str | None = None,
         why_missing: Callable[[str], str] = lambda name: "",
@@ -152,11 +152,11 @@ class ToolPipeline:
         self._tool_context = tool_context
         self._hooks = hooks
         self._gate = gate
-        self._masks = masks or NoMasks()
+        self._masks = masks or NoSecretMasks()
         self._parent_id = parent_id
-        self._order = CallOrder()
+        self._order = ToolCallOrder()
 
-    async def prepare_call(self, call: ToolCall, progress: ReportProgress) -> PreparedCall | ToolResult:
+    async def prepare_call(self, call: ToolCall, progress: ReportProgress) -> PreparedToolCall | ToolResult:
         """Returns a tool call ready to run, or the result that says why it does not run. Called for one call at
         a time, in order."""
         tools = self._tools()
@@ -177,12 +177,12 @@ class ToolPipeline:
                 return self._masks.mask_progress(_blocked_result(verdict))  # the refusal may quote a secret
             reading = read.parsed_call or await asyncio.to_thread(read)
         except ToolError as problem:
-            return failed_result(str(problem), problem.details)
+            return failed_tool_result(str(problem), problem.details)
         place, context = self._order.add_call(reading.claim), reading.context
         context.is_waited_for = lambda: self._parent_id is not None or place.has_waiting_calls
-        return PreparedCall(parsed_call=reading, slot=place, note=verdict.note, recheck=verdict.recheck)
+        return PreparedToolCall(parsed_call=reading, slot=place, note=verdict.note, recheck=verdict.recheck)
 
-    async def _check_permission(self, ask: Callable[[], Awaitable[CallVerdict]]) -> CallVerdict:
+    async def _check_permission(self, ask: Callable[[], Awaitable[ToolCallVerdict]]) -> ToolCallVerdict:
         try:
             return await ask()
         except ToolError:
@@ -193,15 +193,15 @@ class ToolPipeline:
     def _context_for_call(self, call: ToolCall, progress: ReportProgress) -> ToolContext:
         return self._tool_context(call, partial(self._report_progress, progress))
 
-    async def run_prepared_call(self, prepared: PreparedCall) -> ToolResult:
+    async def run_prepared_call(self, prepared: PreparedToolCall) -> ToolResult:
         """Runs a prepared tool call and returns its result. Raises only when the call is stopped."""
         try:
             work = prepared.parsed_call.tool.run
             await prepared.slot.wait_for_dependencies()
             reason = await self._reason_to_block(prepared)
             if reason:
-                return self._masks.mask_progress(failed_result(reason))
-            if isinstance(work, ThreadedTool):
+                return self._masks.mask_progress(failed_tool_result(reason))
+            if isinstance(work, RunToolInThread):
                 await prepared.slot.wait_for_turn()
                 result = await run_in_thread(partial(self._run_in_one_thread, prepared, work))
             else:
@@ -210,13 +210,13 @@ class ToolPipeline:
                 result = msgspec.structs.replace(
                     result, content=(*result.content, TextPart(text=prepared.note))
                 )
-            if is_being_cancelled():
+            if is_current_task_being_cancelled():
                 return result
             return await self._run_after_hook(prepared, result)
         finally:
             prepared.slot.release()
 
-    async def _reason_to_block(self, prepared: PreparedCall) -> str:
+    async def _reason_to_block(self, prepared: PreparedToolCall) -> str:
         """Returns why the call may no longer begin; empty if it may."""
         try:
             return await prepared.recheck() if prepared.recheck is not None else ""
@@ -227,20 +227,22 @@ class ToolPipeline:
         """Masks the secrets in a tool's partial result and passes the result on."""
         progress(self._masks.mask_progress(result) if isinstance(result, ToolResult) else result)  # pyright: ignore[reportUnnecessaryIsInstance]
 
-    def _run_in_one_thread(self, prepared: PreparedCall, work: ThreadedTool, stop: StopFlag) -> ToolResult:
+    def _run_in_one_thread(
+        self, prepared: PreparedToolCall, work: RunToolInThread, stop: StopFlag
+    ) -> ToolResult:
         """Unmasks the arguments of a tool call, runs the tool and masks its result, all in the current thread."""
         try:
             done = work.work(
                 self._unmasked_arguments(prepared.parsed_call), prepared.parsed_call.context, stop
             )
-            result = validated_result(prepared.parsed_call.tool.name, done)
-        except WorkStopped:
+            result = validated_tool_result(prepared.parsed_call.tool.name, done)
+        except ThreadWorkStopped:
             raise
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
             result = _failed_result(prepared.parsed_call.tool.name, problem)
         return self._mask_result(prepared.parsed_call, result)
 
-    async def _run_in_steps(self, prepared: PreparedCall) -> ToolResult:
+    async def _run_in_steps(self, prepared: PreparedToolCall) -> ToolResult:
         """Runs an async tool, with a separate thread for masking secrets if there are any."""
         reading = prepared.parsed_call
         arguments = reading.arguments
@@ -248,9 +250,11 @@ class ToolPipeline:
             if self._masks.is_masking:
                 arguments = await asyncio.to_thread(self._unmasked_arguments, reading)
             await prepared.slot.wait_for_turn()
-            result = validated_result(reading.call.name, await reading.tool.run(arguments, reading.context))
+            result = validated_tool_result(
+                reading.call.name, await reading.tool.run(arguments, reading.context)
+            )
         except asyncio.CancelledError as problem:
-            if is_being_cancelled():
+            if is_current_task_being_cancelled():
                 raise
             result = _failed_result(prepared.parsed_call.tool.name, problem)
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
@@ -259,57 +263,57 @@ class ToolPipeline:
             await asyncio.to_thread(self._mask_result, reading, result) if self._masks.is_masking else result
         )
 
-    def _unmasked_arguments(self, reading: ParsedCall) -> Any:
+    def _unmasked_arguments(self, reading: ParsedToolCall) -> Any:
         """Returns the arguments that the tool gets, with secrets in place of masks."""
-        from tools.schema import convert_to_arguments_struct  # noqa: PLC0415  (with the first tools)
+        from tools.argument_schema import convert_to_arguments_struct  # noqa: PLC0415  (with the first tools)
 
         turned = self._masks.unmask_arguments(reading)
         return reading.arguments if turned is None else convert_to_arguments_struct(reading.tool, turned)
 
-    def _mask_result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
+    def _mask_result(self, reading: ParsedToolCall, result: ToolResult) -> ToolResult:
         """Masks the secrets in a tool result; if that fails, returns a failure, so that no unmasked result is
         recorded."""
         try:
             return self._masks.mask_result(reading, result)
         except Exception as problem:  # noqa: BLE001  (any fault in a result of foreign code)
-            return failed_result(
-                f"The result of {reading.call.name} could not be masked: {describe_error(problem)}"
+            return failed_tool_result(
+                f"The result of {reading.call.name} could not be masked: {describe_error_in_one_line(problem)}"
             )
 
-    async def _run_after_hook(self, prepared: PreparedCall, result: ToolResult) -> ToolResult:
+    async def _run_after_hook(self, prepared: PreparedToolCall, result: ToolResult) -> ToolResult:
         call = prepared.parsed_call.call
         try:
             changed = await self._hooks.after_tool(
                 call, prepared.parsed_call.plain_arguments, result, self._parent_id
             )
-            return result if changed is result else validated_result(call.name, changed)
+            return result if changed is result else validated_tool_result(call.name, changed)
         except asyncio.CancelledError:
             return result  # stopped meanwhile: the result stands as the tool made it
         except BaseException as problem:  # noqa: BLE001  (a failing hook must not hide what the tool did)
-            details = {**(result.details or {}), "hookError": describe_error(problem)}
+            details = {**(result.details or {}), "hookError": describe_error_in_one_line(problem)}
             return msgspec.structs.replace(result, details=details)
 
 
-def _gate_failure(problem: BaseException) -> CallVerdict:
+def _gate_failure(problem: BaseException) -> ToolCallVerdict:
     """Returns the verdict when the permission gate raised an error: the tool call is blocked. Cancellation while
     the gate waits ends with the run."""
-    if isinstance(problem, asyncio.CancelledError) and is_being_cancelled():
+    if isinstance(problem, asyncio.CancelledError) and is_current_task_being_cancelled():
         raise problem
-    return CallVerdict(
+    return ToolCallVerdict(
         is_blocked=True,
-        reason=f"Tool execution was blocked: the check before it failed: {describe_error(problem)}",
+        reason=f"Tool execution was blocked: the check before it failed: {describe_error_in_one_line(problem)}",
     )
 
 
 def _failed_result(name: str, problem: BaseException) -> ToolResult:
     if isinstance(problem, ToolError):
-        return validated_result(name, failed_result(str(problem), problem.details))
+        return validated_tool_result(name, failed_tool_result(str(problem), problem.details))
     if isinstance(problem, asyncio.CancelledError):
-        return failed_result(f"Tool {name} was cancelled")
-    return failed_result(f"Tool {name} failed: {describe_error(problem)}")
+        return failed_tool_result(f"Tool {name} was cancelled")
+    return failed_tool_result(f"Tool {name} failed: {describe_error_in_one_line(problem)}")
 
 
-def is_being_cancelled() -> bool:
+def is_current_task_being_cancelled() -> bool:
     """Whether the current asyncio task is being cancelled, as opposed to foreign code that raised
     `CancelledError`."""
     task = asyncio.current_task()
@@ -327,23 +331,23 @@ def _arguments_for_display(call: ToolCall) -> dict[str, Any]:
 
 def _normalise_arguments(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     """Returns a tool call's normalised arguments as plain data, and in the tool's argument type."""
-    from tools.schema import convert_to_arguments_struct, normalise_arguments  # noqa: PLC0415  (with the first tools)
+    from tools.argument_schema import convert_to_arguments_struct, normalise_tool_arguments  # noqa: PLC0415  (with the first tools)
 
     try:
-        shown = normalise_arguments(tool, raw)
+        shown = normalise_tool_arguments(tool, raw)
         return shown, convert_to_arguments_struct(tool, shown)
     except ToolError:
         raise
     except Exception as problem:  # noqa: BLE001  (a tool's own preparation of arguments)
         raise ToolError(
-            f"The arguments of {tool.name} could not be prepared: {describe_error(problem)}. "
+            f"The arguments of {tool.name} could not be prepared: {describe_error_in_one_line(problem)}. "
             "Send the call again with other arguments."
         ) from None
 
 
-def _blocked_result(verdict: CallVerdict) -> ToolResult:
-    details = None if verdict.denied_with is None else {DENIED_KEY: verdict.denied_with}
-    told = failed_result(verdict.reason or "Tool execution was blocked", details)
+def _blocked_result(verdict: ToolCallVerdict) -> ToolResult:
+    details = None if verdict.denied_with is None else {DENIAL_REASON_DETAILS_KEY: verdict.denied_with}
+    told = failed_tool_result(verdict.reason or "Tool execution was blocked", details)
     return msgspec.structs.replace(told, terminate=verdict.should_end_run)
 
 
@@ -356,28 +360,28 @@ class _CallParser:
         self._context = context
         self.shown_arguments: dict[str, Any] = {}
         self._arguments: Any = None
-        self.parsed_call: ParsedCall | None = None
+        self.parsed_call: ParsedToolCall | None = None
 
     def replace_arguments(self, raw: dict[str, Any]) -> None:
         """Replaces the arguments of the tool call. Raises `ToolError`."""
         self.shown_arguments, self._arguments = _normalise_arguments(self._tool, raw)
         self.parsed_call = None
 
-    def __call__(self, arguments: dict[str, Any] | None = None) -> ParsedCall:
+    def __call__(self, arguments: dict[str, Any] | None = None) -> ParsedToolCall:
         """Parses the call, optionally with other arguments, which are normalised like the model's. Raises
         `ToolError`."""
         if arguments is not None:
             self.replace_arguments(arguments)
         context = self._context()
         effects = _effects_of_call(self._tool, self._arguments, context)
-        self.parsed_call = ParsedCall(
+        self.parsed_call = ParsedToolCall(
             call=self._call,
             tool=self._tool,
             arguments=self._arguments,
             plain_arguments=self.shown_arguments,
             context=context,
             effects=effects,
-            claim=claim_of_call(effects, workspace_of_context(context).files),
+            claim=resource_claim_of_call(effects, workspace_of_context(context).files),
         )
         return self.parsed_call
 
@@ -386,10 +390,10 @@ def _effects_of_call(tool: Tool, arguments: Any, context: ToolContext) -> Effect
     """Returns the effects of a tool call. If they cannot be determined, raises `ToolError`, so that the call
     does not run."""
     try:
-        return OPAQUE_EFFECTS if tool.effects is None else tool.effects(arguments, context)
+        return UNKNOWN_CALL_EFFECTS if tool.effects is None else tool.effects(arguments, context)
     except ToolError:
         raise
     except Exception as problem:  # noqa: BLE001  (an extension's own function)
         raise ToolError(
-            f"What the call of {tool.name} touches could not be told: {describe_error(problem)}"
+            f"What the call of {tool.name} touches could not be told: {describe_error_in_one_line(problem)}"
         ) from None

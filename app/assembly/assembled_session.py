@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from app.assembly.initial_model import InitialModel
-from app.assembly.live_trust import LiveTrust
+from app.assembly.project_trust_checker import ProjectTrustChecker
 from app.assembly.working_folder import WorkingFolder
 from app.engine.core.model_choice import ModelChoice
 from app.engine.models.prompt_sources import SystemPromptSource
@@ -18,7 +18,7 @@ from app.providers.adapter_registry import AdapterRegistry
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.themes import Themes
 from app.sessions.errors import SessionLocked
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 
 class AssembledSession(msgspec.Struct, kw_only=True):
@@ -38,8 +38,8 @@ class AssembledSession(msgspec.Struct, kw_only=True):
     """The object that answers the session's hooks through the extensions."""
     prompt: SystemPromptSource
     session_paths: SessionPaths
-    project_trust: LiveTrust
-    workspace: Workspace
+    project_trust: ProjectTrustChecker
+    workspace: SessionWorkspace
     """The workspace that the session's tools share."""
     working_folder: WorkingFolder
     """The session's working folder; its subscribers are notified when it changes."""

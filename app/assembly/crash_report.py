@@ -11,10 +11,10 @@ from typing import NamedTuple
 from app.exit_codes import CRASHED
 from app.printing import print_problem
 from app.version import VERSION
-from tools.files.private_folders import last_resort_folder
+from tools.files.private_folders import fallback_temporary_folder
 
 
-class Crash(NamedTuple):
+class CrashReport(NamedTuple):
     """An internal error and the path of its report."""
 
     error: BaseException
@@ -22,11 +22,11 @@ class Crash(NamedTuple):
     """The path of the crash report; None: it could not be written."""
 
 
-def report_crash(folder: Path, error: BaseException) -> Crash:
+def report_crash(folder: Path, error: BaseException) -> CrashReport:
     """Writes a crash report to bayou's own folder of reports, else to a private folder among temporary files."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     text = f"{_system_description()}\n\n{''.join(traceback.format_exception(error))}"
-    for find in (lambda: folder, last_resort_folder):
+    for find in (lambda: folder, fallback_temporary_folder):
         try:
             place = find()
             place.mkdir(parents=True, exist_ok=True)
@@ -36,8 +36,8 @@ def report_crash(folder: Path, error: BaseException) -> Crash:
                 file.write(text)
         except OSError:
             continue
-        return Crash(error, path)
-    return Crash(error, None)
+        return CrashReport(error, path)
+    return CrashReport(error, None)
 
 
 def _system_description() -> str:
@@ -46,7 +46,7 @@ def _system_description() -> str:
     return f"bayou {VERSION}, Python {platform.python_version()}, {platform.platform()}"
 
 
-def print_crash(crash: Crash) -> int:
+def print_crash_report(crash: CrashReport) -> int:
     """Prints the internal error and the crash report's path; returns the exit code."""
     what = " ".join(f"{type(crash.error).__name__}: {crash.error}".split())[:200]
     where = f"Crash report: {crash.report}" if crash.report else "The crash report could not be written."

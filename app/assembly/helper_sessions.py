@@ -6,33 +6,33 @@ from typing import Any
 
 import msgspec
 
-from app.agent.hooks import CallVerdict
+from app.agent.hooks import ToolCallVerdict
 from app.assembly.assembled_session import AssembledSession
 from app.assembly.session_workspace import session_workspace
-from app.copies.isolated_copy import IsolatedCopies, IsolatedCopy
+from app.copies.isolated_repository_copies import IsolatedRepositoryCopies, IsolatedRepositoryCopy
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.dependencies import SessionDependencies
-from app.engine.helpers.helper_run import HelperRefused, HelperRun, HelperStart
-from app.engine.permissions.session_rules import SessionRules
+from app.engine.helpers.helper_run import HelperAgentRefused, HelperAgentRun, StartedHelperAgent
+from app.engine.permissions.session_rules import SessionPermissionRules
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
-from app.permits.rules import PermitRule
+from app.permits.permit_rules import PermitRule
 from app.providers.failure_kinds import classify_failure
 from app.providers.models.model_names import ModelNotFound, select_model
-from app.resources.helper_kinds import HelperKind, HelperKinds, find_helper_kinds
-from app.resources.paths import Paths, state_folder
+from app.resources.helper_kinds import HelperAgentKind, HelperAgentKinds, find_helper_agent_kinds
+from app.resources.paths import BayouPaths, bayou_state_folder
 from app.sessions.session_log import SessionLog
 from app.values.content import ToolCall
 from app.values.events import Event, SessionReplaced
 from app.values.models import Model, ThinkingLevel
 from app.values.user_errors import UserError
-from tools.results import ToolResult
+from tools.tool_result_values import ToolResult
 
-_MAX_LISTED_REPOSITORIES = 10
-_HELPER_PROMPT = (
+_MAX_LISTED_LEFT_OUT_REPOSITORIES = 10
+_HELPER_SYSTEM_PROMPT = (
     "You are the helper “{name}” of another agent, which reads only your last message: put everything it "
     "needs there, "
     "short and exact, with paths and lines. You cannot ask questions; if something is missing, say so and "
@@ -51,7 +51,7 @@ class HelperHooks(Hooks):
 
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
-    ) -> CallVerdict:
+    ) -> ToolCallVerdict:
         return await self._parent.before_tool(call, arguments, parent_id)
 
     async def after_tool(
@@ -63,24 +63,26 @@ class HelperHooks(Hooks):
 class HelperSessions:
     """Makes the sessions and repository copies of the helper agents of one session."""
 
-    def __init__(self, paths: Paths, env: Mapping[str, str], parent: Callable[[], AssembledSession]) -> None:
+    def __init__(
+        self, paths: BayouPaths, env: Mapping[str, str], parent: Callable[[], AssembledSession]
+    ) -> None:
         self._paths = paths
         self._env = env
         self._parent = parent
 
-    def kinds(self) -> HelperKinds:
+    def kinds(self) -> HelperAgentKinds:
         parent = self._parent()
-        return find_helper_kinds(
+        return find_helper_agent_kinds(
             self._paths,
             is_trusted=parent.project_trust.decision.is_trusted,
             more=parent.chosen_extensions.agents,
         )
 
-    async def copy_repository(self, helper: HelperRun) -> IsolatedCopy:
+    async def copy_repository(self, helper: HelperAgentRun) -> IsolatedRepositoryCopy:
         """Makes a separate copy of the session's repository for a helper agent. Raises `UserError`."""
         session = self._parent().session
         if not session.tools.workspace.has_local_files:
-            raise HelperRefused(
+            raise HelperAgentRefused(
                 "This session's files are on another machine, where no separate copy can be made. Start it "
                 "without "
                 "isolated."
@@ -88,16 +90,18 @@ class HelperSessions:
         try:
             return await self._isolated_copies.make(session.cwd, session=session.log.path, title=helper.label)
         except UserError as problem:
-            raise HelperRefused(f"{problem} Start the helper without isolated.") from None
+            raise HelperAgentRefused(f"{problem} Start the helper without isolated.") from None
 
-    def leftover_copies(self) -> list[IsolatedCopy]:
-        return self._isolated_copies.leftover_copies(self._parent().session.cwd)
+    def leftover_helper_copies(self) -> list[IsolatedRepositoryCopy]:
+        return self._isolated_copies.leftover_helper_copies(self._parent().session.cwd)
 
     @property
-    def _isolated_copies(self) -> IsolatedCopies:
-        return IsolatedCopies(state_folder(self._paths.home, self._env) / "copies", self._paths.home)
+    def _isolated_copies(self) -> IsolatedRepositoryCopies:
+        return IsolatedRepositoryCopies(
+            bayou_state_folder(self._paths.home, self._env) / "copies", self._paths.home
+        )
 
-    def start(self, helper: HelperRun) -> HelperStart:
+    def start(self, helper: HelperAgentRun) -> StartedHelperAgent:
         """Starts the session of a helper agent. Raises `UserError`."""
         parent, kind, copy = self._parent(), helper.kind, helper.copy
         session = parent.session
@@ -121,18 +125,18 @@ class HelperSessions:
             session.files.record_helper_changes(workspace)
 
         def tools(toolbox: Toolbox) -> tuple[Any, ...]:
-            from app.assembly.own_tools import helper_tools  # noqa: PLC0415  (tools load behind the first paint)
+            from app.assembly.session_tools import tools_for_helper  # noqa: PLC0415  (tools load behind the first paint)
 
-            return helper_tools(made, kind, session.tools, settings.settings, choice.credentials)
+            return tools_for_helper(made, kind, session.tools, settings.settings, choice.credentials)
 
-        words = _HELPER_PROMPT.format(name=kind.name), _copy_prompt(copy), kind.prompt
+        words = _HELPER_SYSTEM_PROMPT.format(name=kind.name), _copy_prompt(copy), kind.prompt
         told = {"helper": "\n\n".join(filter(None, words)), "cwd": folder.as_posix()}
         made, unsubscribe = settings.collect_subscriptions(
             lambda: Session(
                 SessionDependencies(
                     session_log=log,
                     session_paths=parent.session_paths,
-                    registry=parent.registry.for_helper(),
+                    registry=parent.registry.with_same_adapters(),
                     model_choice=choice,
                     toolbox=Toolbox(tools, workspace),
                     build_sections=lambda active: {**parent.prompt(active), **told},
@@ -156,9 +160,9 @@ class HelperSessions:
         workspace.active_tools = made.tools.active_tools
         made.folders.update_prompt_section()
         made.add_close_callback(unsubscribe)
-        return HelperStart(made, remark)
+        return StartedHelperAgent(made, remark)
 
-    def _log(self, parent: AssembledSession, helper: HelperRun) -> SessionLog:
+    def _log(self, parent: AssembledSession, helper: HelperAgentRun) -> SessionLog:
         """Returns a new log for a helper agent's session, or the existing log of a helper that is continued."""
         if helper.session_file is not None:
             return parent.session_paths.open_file(helper.session_file)
@@ -173,7 +177,9 @@ class HelperSessions:
         log.rename(helper.label)
         return log
 
-    def _model(self, kind: HelperKind, parent: AssembledSession) -> tuple[Model, ThinkingLevel | None, str]:
+    def _model(
+        self, kind: HelperAgentKind, parent: AssembledSession
+    ) -> tuple[Model, ThinkingLevel | None, str]:
         """Returns a helper agent's model, thinking level, and a remark if it is not the model that the kind of
         helper names."""
         own = parent.model_choice.model
@@ -187,19 +193,19 @@ class HelperSessions:
             if chosen is not None and parent.model_choice.is_model_available(chosen.model):
                 return chosen.model, chosen.thinking, ""
         if own is None:
-            raise HelperRefused(parent.model_choice.missing_model_text)
+            raise HelperAgentRefused(parent.model_choice.missing_model_text)
         remark = (
             f"its model {kind.model} is not available; it used {own.key}" if kind.model is not None else ""
         )
         return own, None, remark
 
 
-async def offer_leftover_changes(session: Session, *, is_told: bool) -> None:
+async def offer_leftover_helper_changes(session: Session, *, is_told: bool) -> None:
     """Offers the changes that helper agents left in copies when bayou ended, now and whenever another session is
     opened. With `is_told`, also reports changes that wait in other sessions."""
 
     async def offer() -> None:
-        told = await session.helpers.offer_leftover_changes()
+        told = await session.helpers.offer_leftover_helper_changes()
         if told and is_told:
             session.events.notify(told, "info")
 
@@ -211,10 +217,10 @@ async def offer_leftover_changes(session: Session, *, is_told: bool) -> None:
     await offer()
 
 
-def _copy_prompt(copy: IsolatedCopy | None) -> str:
+def _copy_prompt(copy: IsolatedRepositoryCopy | None) -> str:
     if copy is None:
         return ""
-    left_out = ", ".join(copy.record.left_out[:_MAX_LISTED_REPOSITORIES])
+    left_out = ", ".join(copy.record.left_out[:_MAX_LISTED_LEFT_OUT_REPOSITORIES])
     return (
         f"You work in {copy.folder}, a separate copy of {copy.record.source} as it is now, with its "
         f"uncommitted files "
@@ -225,7 +231,9 @@ def _copy_prompt(copy: IsolatedCopy | None) -> str:
     )
 
 
-def _session_rules(rules: SessionRules, copy: IsolatedCopy | None, home: Path) -> tuple[PermitRule, ...]:
+def _session_rules(
+    rules: SessionPermissionRules, copy: IsolatedRepositoryCopy | None, home: Path
+) -> tuple[PermitRule, ...]:
     """Returns the permission rules of the parent's session for a helper agent. In a copy, what a rule refuses or
     asks about in the source holds for the same path in the copy."""
     found = list(rules.session_rules)

@@ -7,14 +7,14 @@ up again then; until it is found no model answers, and no other takes its place.
 
 from collections.abc import Mapping
 
-from app.assembly.options import Options, UsageError
+from app.assembly.command_line_options import CommandLineOptions, UsageError
 from app.engine.context.summariser import find_summary_model
 from app.engine.core.model_choice import ModelChoice
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.model_names import ModelNotFound, ModelSelection, select_model, select_models
+from app.providers.models.model_names import ModelNotFound, SelectedModel, select_model, select_models
 from app.providers.offline.model import offline_model
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.models import Model, thinking_level
 
@@ -23,7 +23,11 @@ class InitialModel:
     """Determines the model with which a program run begins."""
 
     def __init__(
-        self, options: Options, effective_settings: EffectiveSettings, paths: Paths, env: Mapping[str, str]
+        self,
+        options: CommandLineOptions,
+        effective_settings: EffectiveSettings,
+        paths: BayouPaths,
+        env: Mapping[str, str],
     ) -> None:
         self.catalogue = catalogue = ModelCatalogue.load_catalogue(paths.agent_dir, env=env)
         self.credentials = credentials = Credentials(paths.agent_dir, env)
@@ -50,7 +54,7 @@ class InitialModel:
         problems to show."""
         return self._find_models(is_last=not self._loads_extensions)
 
-    def summary_problem(self) -> str | None:
+    def summary_model_problem(self) -> str | None:
         """Returns why the model that the settings name for summaries cannot be used; None if it can, or if none is
         named."""
         return find_summary_model(self._in_force.settings.compaction.model, self.choice)[1]
@@ -90,7 +94,7 @@ class InitialModel:
         """Whether the initial model may still be set: no resumed session and no user choice has set one."""
         return not self.is_restored and self.choice.model == self._initial_model
 
-    def _apply_selection(self, selection: ModelSelection) -> None:
+    def _apply_selection(self, selection: SelectedModel) -> None:
         """Sets the model that the command line names, or the one from settings unless another was chosen
         meanwhile."""
         choice, model, is_given = self.choice, selection.model, self._options.model is not None
@@ -126,7 +130,7 @@ class InitialModel:
                 told.append(f"Setting enabledModels: {problem} All models are offered instead.")
         return ()
 
-    def _selected_model(self, told: list[str], *, is_last: bool) -> ModelSelection | None:
+    def _selected_model(self, told: list[str], *, is_last: bool) -> SelectedModel | None:
         options, settings = self._options, self._in_force.settings.model
         name, provider = options.model, options.provider
         if name is None and not options.models:

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from app.assembly.options import Options, UsageError
+from app.assembly.command_line_options import CommandLineOptions, UsageError
 from app.engine.models.prompt_sources import SystemPromptOptions, SystemPromptSource
 from app.extensions.loading.extension_sources import ChosenExtensions
-from app.resources.paths import Paths, docs_dir
+from app.resources.paths import BayouPaths, docs_dir
 from app.resources.themes import Themes, find_themes
 from app.resources.trust.project_trust import TrustDecision
-from tools.files.existence import is_file
+from tools.files.path_existence import is_file
 
 
-def system_prompt_source(
-    paths: Paths, options: Options, trust: TrustDecision, chosen: ChosenExtensions
+def make_system_prompt_source(
+    paths: BayouPaths, options: CommandLineOptions, trust: TrustDecision, chosen: ChosenExtensions
 ) -> SystemPromptSource:
     choice = SystemPromptOptions(
         is_trusted=trust.is_trusted,
@@ -40,7 +40,9 @@ def _text_or_file_content(given: str | None) -> str | None:
         return given
 
 
-def load_themes(options: Options, paths: Paths, trust: TrustDecision, more: tuple[Path, ...]) -> Themes:
+def load_themes(
+    options: CommandLineOptions, paths: BayouPaths, trust: TrustDecision, more: tuple[Path, ...]
+) -> Themes:
     """Returns bayou's own, the user's, the project's and the named themes; with --no-themes only bayou's own and
     the named ones."""
     named = [paths.cwd / Path(path).expanduser() for path in options.theme]
@@ -49,7 +51,7 @@ def load_themes(options: Options, paths: Paths, trust: TrustDecision, more: tupl
     return find_themes(paths, is_trusted=False, more=named, has_own=False)
 
 
-def require_theme(wanted: str | None, themes: Themes) -> Themes:
+def require_option_theme(wanted: str | None, themes: Themes) -> Themes:
     """Returns the themes if the theme that --use-theme names is among them, otherwise raises `UsageError`."""
     for name in (wanted or "").split("/"):
         if name not in ("", "system", *themes.names):

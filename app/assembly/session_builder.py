@@ -8,15 +8,15 @@ from functools import partial
 import msgspec
 
 from app.assembly.assembled_session import AssembledSession
-from app.assembly.extensions.extension_choice import choose_extensions, make_extensions
+from app.assembly.command_line_options import CommandLineOptions, UsageError
+from app.assembly.extensions.extension_choice import choose_extensions, make_session_extensions
 from app.assembly.helper_sessions import HelperSessions
 from app.assembly.initial_model import InitialModel
-from app.assembly.options import Options, UsageError
-from app.assembly.prompt_and_themes import load_themes, require_theme, system_prompt_source
-from app.assembly.server_config_files import server_config_files
-from app.assembly.session_opening import OpenedSession, budget_from_options, open_session
-from app.assembly.session_workspace import permission_context_of, session_workspace, undo_config
-from app.assembly.tool_names import tool_choice
+from app.assembly.mcp_server_sources import mcp_server_sources
+from app.assembly.prompt_and_themes import load_themes, make_system_prompt_source, require_option_theme
+from app.assembly.session_opening import OpenedSession, open_session, usage_limits_from_options
+from app.assembly.session_workspace import make_permission_context, session_workspace, undo_config
+from app.assembly.tool_selection import selected_tools
 from app.assembly.working_folder import WorkingFolder
 from app.engine.core.session_options import (
     SessionOptions,
@@ -29,15 +29,15 @@ from app.engine.session import Session
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.failure_kinds import classify_failure
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.trust.project_trust import trust_file_problem
 from app.values.user_errors import UserError
-from tools.base import Tool
+from tools.tool_definition import Tool
 
 
 def assemble_session(
-    options: Options,
-    paths: Paths,
+    options: CommandLineOptions,
+    paths: BayouPaths,
     env: Mapping[str, str] = os.environ,
     *,
     can_ask: bool = False,
@@ -53,14 +53,14 @@ def assemble_session(
     chosen = choose_extensions(options, paths, settings, is_trusted=trust.is_trusted)
     wishes = InitialModel(options, effective_settings, paths, env)
     told, choice = wishes.find_models(), wishes.choice
-    extensions = make_extensions(options, effective_settings)
+    extensions = make_session_extensions(options, effective_settings)
     hooks = ExtensionHooks(extensions)
     effective_settings.subscribe(lambda before: hooks.settings_changed())
     workspace = session_workspace(paths, effective_settings, project, log, hooks, choice, has_person=can_ask)
     ground = WorkingFolder(options, paths, begun, workspace, can_ask=can_ask)
     toolbox: Toolbox = Toolbox(_builtin_tools(options, lambda: assembled), workspace)
     workspace.active_tools = toolbox.active_tools
-    prompt = system_prompt_source(paths, options, trust, chosen)
+    prompt = make_system_prompt_source(paths, options, trust, chosen)
     session: Session = Session(
         SessionDependencies(
             session_log=log,
@@ -75,16 +75,16 @@ def assemble_session(
             secret_sources=SecretSources(agent_dir=paths.agent_dir, home=paths.home, environment=env),
             helper_source=HelperSessions(paths, env, lambda: assembled),
             undo_config=undo_config(paths, project),
-            server_sources=server_config_files(paths, project, effective_settings, options),
-            permission_context=permission_context_of(paths, project, can_ask, ends_with_answer, asks),
-            budget=budget_from_options(options),
+            server_sources=mcp_server_sources(paths, project, effective_settings, options),
+            permission_context=make_permission_context(paths, project, can_ask, ends_with_answer, asks),
+            budget=usage_limits_from_options(options),
             options=_session_options(options, begun, can_ask, ends_with_answer),
         )
     )
     project.tell = ground.tell = partial(session.events.notify, level="warning")
-    session.tools.choose_tools(tool_choice(options, settings))
+    session.tools.choose_tools(selected_tools(options, settings))
     wishes.is_restored = _restore_session(session, options, has_level=choice.is_thinking_asked)
-    themes = require_theme(options.use_theme, load_themes(options, paths, trust, chosen.themes))
+    themes = require_option_theme(options.use_theme, load_themes(options, paths, trust, chosen.themes))
     assembled = AssembledSession(
         session=session,
         model_choice=choice,
@@ -109,7 +109,7 @@ def assemble_session(
             *prompt.file_problems,
             *log.take_problems(),
             *themes.problems,
-            *filter(None, (wishes.summary_problem(), trust_file_problem(paths.trust_file))),
+            *filter(None, (wishes.summary_model_problem(), trust_file_problem(paths.trust_file))),
         ),
     )
     ground.subscribe(partial(_reload_for_folder, assembled, options, paths))
@@ -127,20 +127,24 @@ def _configuration_problems(begun: OpenedSession, wishes: InitialModel) -> Itera
 
 
 def _builtin_tools(
-    options: Options, assembled: Callable[[], AssembledSession]
+    options: CommandLineOptions, assembled: Callable[[], AssembledSession]
 ) -> Callable[[Toolbox], Iterable[Tool]]:
     def made(toolbox: Toolbox) -> Iterable[Tool]:
         if options.no_builtin_tools:
             return ()
-        from app.assembly.own_tools import own_tools  # noqa: PLC0415  (the first paint needs no tool)
+        from app.assembly.session_tools import session_tools  # noqa: PLC0415  (the first paint needs no tool)
 
         whole = assembled()
-        return own_tools(whole.session, toolbox, whole.effective_settings, whole.model_choice, whole.prompt)
+        return session_tools(
+            whole.session, toolbox, whole.effective_settings, whole.model_choice, whole.prompt
+        )
 
     return made
 
 
-async def _reload_for_folder(assembled: AssembledSession, options: Options, paths: Paths) -> None:
+async def _reload_for_folder(
+    assembled: AssembledSession, options: CommandLineOptions, paths: BayouPaths
+) -> None:
     """Reloads prompt, themes and tools after the session moved to another folder; the folder's extensions are
     loaded elsewhere."""
     trust, prompt = assembled.project_trust.decision, assembled.prompt
@@ -153,11 +157,11 @@ async def _reload_for_folder(assembled: AssembledSession, options: Options, path
     )
     await asyncio.to_thread(prompt.reload_files)
     assembled.themes = load_themes(options, paths, trust, chosen.themes)
-    assembled.session.tools.choose_tools(tool_choice(options, assembled.effective_settings.settings))
+    assembled.session.tools.choose_tools(selected_tools(options, assembled.effective_settings.settings))
 
 
 def _session_options(
-    options: Options, begun: OpenedSession, can_ask: bool, ends_with_answer: bool
+    options: CommandLineOptions, begun: OpenedSession, can_ask: bool, ends_with_answer: bool
 ) -> SessionOptions:
     return SessionOptions(
         begun.effective_settings,
@@ -167,7 +171,7 @@ def _session_options(
     )
 
 
-def _restore_session(session: Session, options: Options, *, has_level: bool) -> bool:
+def _restore_session(session: Session, options: CommandLineOptions, *, has_level: bool) -> bool:
     """Restores the model and thinking level of a resumed session, unless the command line names others, and
     applies --plan and --add-dir. Returns whether the session has a model."""
     if options.plan:

@@ -10,17 +10,17 @@ from typing import Any
 
 import msgspec
 
-from app.assembly.live_trust import LiveTrust
-from app.assembly.options import Options, UsageError
-from app.engine.core.request_budget import RequestBudget, RequestLimits
+from app.assembly.command_line_options import CommandLineOptions, UsageError
+from app.assembly.project_trust_checker import ProjectTrustChecker
+from app.engine.core.request_budget import SessionUsageBudget, SessionUsageLimits
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.shared_rate_limit import SharedRateLimit
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import SettingRefused
-from app.resources.trust.project_trust import decide_trust
+from app.resources.trust.project_trust import decide_project_trust
 from app.sessions.errors import SessionError, SessionLocked, SessionTooNew
-from app.sessions.folders import read_header_if_session, session_files
+from app.sessions.session_folders import read_session_header_or_none, session_files
 from app.sessions.session_log import SessionLog
 
 
@@ -29,7 +29,7 @@ class OpenedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     log: SessionLog
     effective_settings: EffectiveSettings
-    project_trust: LiveTrust
+    project_trust: ProjectTrustChecker
     session_paths: SessionPaths
     lock_error: SessionLocked | None = None
     """The error that another process writes the session, so that it is open read-only here; None if none does."""
@@ -37,7 +37,7 @@ class OpenedSession(msgspec.Struct, frozen=True, kw_only=True):
     """The folder where bayou was started, if the session works in another one; None otherwise."""
 
 
-def open_session(options: Options, paths: Paths, *, can_ask: bool) -> OpenedSession:
+def open_session(options: CommandLineOptions, paths: BayouPaths, *, can_ask: bool) -> OpenedSession:
     """Opens the session log that the command line asks for, with its folder, settings and trust. Afterwards
     `paths` points to the session's folder."""
     effective_settings, project = read_settings(options, paths, can_ask)
@@ -62,7 +62,7 @@ def open_session(options: Options, paths: Paths, *, can_ask: bool) -> OpenedSess
     )
 
 
-def _change_folder(options: Options, paths: Paths, log: SessionLog, can_ask: bool) -> Path:
+def _change_folder(options: CommandLineOptions, paths: BayouPaths, log: SessionLog, can_ask: bool) -> Path:
     """Changes to the session's own folder and returns the former one. Raises when a client named another
     folder with `--cwd`."""
     stood_in = paths.cwd
@@ -79,24 +79,24 @@ def _change_folder(options: Options, paths: Paths, log: SessionLog, can_ask: boo
 
 
 def read_settings(
-    options: Options, paths: Paths, can_ask: bool = False
-) -> tuple[EffectiveSettings, LiveTrust]:
+    options: CommandLineOptions, paths: BayouPaths, can_ask: bool = False
+) -> tuple[EffectiveSettings, ProjectTrustChecker]:
     """Reads the settings. The project's apply only once it is trusted, which the user's own settings
     may say."""
     try:
-        effective_settings = EffectiveSettings(paths, flags=flag_settings(options))
+        effective_settings = EffectiveSettings(paths, flags=settings_from_flags(options))
     except SettingRefused as problem:
         raise UsageError(str(problem)) from None
     flag = True if options.approve else False if options.no_approve else None
     default = effective_settings.settings.interaction.default_project_trust
-    trust = decide_trust(paths, flag=flag, default=default, can_ask=can_ask)
-    project = LiveTrust(paths, trust)
+    trust = decide_project_trust(paths, flag=flag, default=default, can_ask=can_ask)
+    project = ProjectTrustChecker(paths, trust)
     effective_settings.set_trusted(trust.is_trusted)
     effective_settings.project_counts = project.is_trusted
     return effective_settings, project
 
 
-def flag_settings(options: Options) -> dict[str, Any]:
+def settings_from_flags(options: CommandLineOptions) -> dict[str, Any]:
     """Returns the settings that command-line flags give."""
     said = {
         "offline": options.offline or None,
@@ -108,12 +108,12 @@ def flag_settings(options: Options) -> dict[str, Any]:
 
 
 def _open_log(
-    options: Options, places: SessionPaths, cwd: Path, can_ask: bool
+    options: CommandLineOptions, places: SessionPaths, cwd: Path, can_ask: bool
 ) -> tuple[SessionLog, SessionLocked | None]:
     """Opens the session log. Where a person can be asked, a session of another process or of a newer bayou is
     opened read-only."""
     try:
-        log = open_log(options, places, cwd)
+        log = open_session_log(options, places, cwd)
     except SessionLocked as locked:
         if not can_ask or locked.path is None:
             raise
@@ -123,11 +123,11 @@ def _open_log(
             raise
         return places.open_newer_format(newer.path), None
     if not can_ask:
-        log.require_cwd(cwd)
+        log.require_usable_cwd(cwd)
     return log, None
 
 
-def open_log(options: Options, places: SessionPaths, cwd: Path) -> SessionLog:
+def open_session_log(options: CommandLineOptions, places: SessionPaths, cwd: Path) -> SessionLog:
     """Opens the log that the command line asks for. A session that cannot be opened is an error, never a new
     one."""
     if options.no_session:
@@ -135,9 +135,9 @@ def open_log(options: Options, places: SessionPaths, cwd: Path) -> SessionLog:
     if options.fork is not None:
         return places.fork_session(options.fork, session_id=options.session_id)
     if options.session is not None:
-        return places.open_matching(options.session)
+        return places.open_session_matching(options.session)
     if options.session_id is not None:
-        return places.open_with_id(options.session_id)
+        return places.open_or_create_session_with_id(options.session_id)
     if options.continue_:
         return places.latest_session() or _begin_session(places)
     return places.create_session()
@@ -146,15 +146,15 @@ def open_log(options: Options, places: SessionPaths, cwd: Path) -> SessionLog:
 def _begin_session(places: SessionPaths) -> SessionLog:
     """Begins a new session where the command line finds none to continue; raises for an unreadable session file."""
     for entry in session_files(places.project_folder):
-        if read_header_if_session(Path(entry.path)) is None:
+        if read_session_header_or_none(Path(entry.path)) is None:
             places.open_file(Path(entry.path)).close()  # raises an error with the reason
     return places.create_session()
 
 
-def budget_from_options(options: Options) -> RequestBudget:
+def usage_limits_from_options(options: CommandLineOptions) -> SessionUsageBudget:
     """Returns the usage limits of the command line, unused so far."""
-    return RequestBudget(
-        RequestLimits(
+    return SessionUsageBudget(
+        SessionUsageLimits(
             max_turns=options.max_turns,
             max_cost=options.max_cost,
             max_tokens=options.max_tokens,

@@ -7,19 +7,21 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from app.assembly.signals import ENDING_SIGNALS, handle_signals
+from app.assembly.signals import TERMINATION_SIGNALS, handle_signals
 from app.printing import print_problem
 from app.sessions.errors import SessionError
 
 if TYPE_CHECKING:
     from app.engine.session import Session
 
-SHUTDOWN_SECONDS = 1.8
+SHUTDOWN_TIMEOUT_SECONDS = 1.8
 """The maximum time in seconds from the request to end until the process has ended, even when something hangs."""
-_FINAL_OUTPUT_SECONDS = 0.15
+_FINAL_OUTPUT_TIMEOUT_SECONDS = 0.15
 
 
-def force_exit_deadline(code: int, last_words: Callable[[], object] = lambda: None) -> Callable[[], None]:
+def force_exit_after_timeout(
+    code: int, last_words: Callable[[], object] = lambda: None
+) -> Callable[[], None]:
     """Forces the end of this process within two seconds, in case a thread or a wait hangs.
 
     `last_words` is called before, with a short time limit, since a blocked terminal could hold it up. Child
@@ -30,16 +32,16 @@ def force_exit_deadline(code: int, last_words: Callable[[], object] = lambda: No
 
     def end() -> None:
         try:
-            from tools.running.programs import kill_running_programs  # noqa: PLC0415  (not needed to start)
+            from tools.running.child_programs import kill_all_child_programs  # noqa: PLC0415  (not needed to start)
 
-            kill_running_programs()
+            kill_all_child_programs()
             last_words()
         finally:
             os._exit(code)
 
     timers = (
-        threading.Timer(SHUTDOWN_SECONDS, end),
-        threading.Timer(SHUTDOWN_SECONDS + _FINAL_OUTPUT_SECONDS, os._exit, (code,)),
+        threading.Timer(SHUTDOWN_TIMEOUT_SECONDS, end),
+        threading.Timer(SHUTDOWN_TIMEOUT_SECONDS + _FINAL_OUTPUT_TIMEOUT_SECONDS, os._exit, (code,)),
     )
     for timer in timers:
         timer.daemon = True
@@ -53,7 +55,7 @@ def force_exit_deadline(code: int, last_words: Callable[[], object] = lambda: No
     return call_off
 
 
-def ending_signal() -> "asyncio.Future[int]":
+def termination_signal() -> "asyncio.Future[int]":
     """Returns the number of the signal that asks bayou to end, once it has come; the process then ends within two
     seconds, and with a second signal at once."""
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -63,7 +65,7 @@ def ending_signal() -> "asyncio.Future[int]":
             os._exit(128 + number)  # a second signal ends at once
         stopped.set_result(number)
 
-    handle_signals(ENDING_SIGNALS, stop, at_once=lambda number: force_exit_deadline(128 + number))
+    handle_signals(TERMINATION_SIGNALS, stop, at_once=lambda number: force_exit_after_timeout(128 + number))
     return stopped
 
 

@@ -4,7 +4,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterable
 
-ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+TERMINATION_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 """The signals that end bayou in an orderly way."""
 
 

@@ -5,15 +5,15 @@ from collections.abc import Awaitable, Callable
 
 from app.assembly.assembled_session import AssembledSession
 from app.engine.core.user_questions import ask_question
-from app.resources.paths import Paths
-from app.resources.trust.project_trust import TrustQuestion, store_answer, trust_question_for
+from app.resources.paths import BayouPaths
+from app.resources.trust.project_trust import TrustQuestion, store_trust_answer, trust_question_for
 from app.values.user_errors import FileError
-from tools.text import reveal_hidden_characters
+from tools.text_sanitizing import reveal_hidden_characters
 
-DECIDE_LATER = "Decide later: ignored until you decide"
-TRUST_FOLDER = "Trust this folder"
-DISTRUST_FOLDER = "Do not trust it, and do not ask again"
-_TOO_LARGE_NOTICE = (
+TRUST_LATER_LABEL = "Decide later: ignored until you decide"
+TRUST_FOLDER_LABEL = "Trust this folder"
+DISTRUST_FOLDER_LABEL = "Do not trust it, and do not ask again"
+_FILES_TOO_LARGE_TO_TRUST_NOTICE = (
     "Some of these files are too large to check for changes, so the folder cannot be trusted here."
 )
 
@@ -25,7 +25,7 @@ class RpcTrustPrompt:
     def __init__(
         self,
         assembled: AssembledSession,
-        paths: Paths,
+        paths: BayouPaths,
         apply: Callable[[TrustQuestion, bool], Awaitable[None]],
     ) -> None:
         self._assembled = assembled
@@ -62,14 +62,14 @@ class RpcTrustPrompt:
         if question.is_empty:
             return
         options = (
-            (DECIDE_LATER, DISTRUST_FOLDER)
+            (TRUST_LATER_LABEL, DISTRUST_FOLDER_LABEL)
             if question.exceeded_limit
-            else (DECIDE_LATER, TRUST_FOLDER, DISTRUST_FOLDER)
+            else (TRUST_LATER_LABEL, TRUST_FOLDER_LABEL, DISTRUST_FOLDER_LABEL)
         )
         chosen = await ask_question(
             session.events.publish_now, "select", _question_text(question), options=options
         )
-        if chosen not in (TRUST_FOLDER, DISTRUST_FOLDER) or chosen not in options:
+        if chosen not in (TRUST_FOLDER_LABEL, DISTRUST_FOLDER_LABEL) or chosen not in options:
             return
         await session.wait_until_idle()
         if (await asyncio.to_thread(trust_question_for, self._paths)).fingerprint != question.fingerprint:
@@ -81,11 +81,11 @@ class RpcTrustPrompt:
             self.ask_in_background()
             return
         try:
-            store_answer(self._paths, question, is_trusted=chosen == TRUST_FOLDER)
+            store_trust_answer(self._paths, question, is_trusted=chosen == TRUST_FOLDER_LABEL)
         except FileError as problem:
             session.events.notify(str(problem), "error")
             return
-        await self._apply(question, chosen == TRUST_FOLDER)
+        await self._apply(question, chosen == TRUST_FOLDER_LABEL)
 
 
 def _question_text(question: TrustQuestion) -> str:
@@ -93,4 +93,4 @@ def _question_text(question: TrustQuestion) -> str:
     folder = reveal_hidden_characters(str(question.folder))
     lines = [f"Trust {folder}? These files in it would run or change how bayou works:"]
     lines += [f"  {item.display_line}" for item in question.items]
-    return "\n".join([*lines, *([_TOO_LARGE_NOTICE] if question.exceeded_limit else [])])
+    return "\n".join([*lines, *([_FILES_TOO_LARGE_TO_TRUST_NOTICE] if question.exceeded_limit else [])])

@@ -2,7 +2,7 @@
 
 Tools and commands, the prompt with its context files and skills, the settings and the trust of the project,
 extensions and themes belong to the folder. Options of the command line stay, with paths relative to the
-folder where they were given (`options.resolve_word_paths`).
+folder where they were given (`options.resolve_option_paths`).
 """
 
 import asyncio
@@ -10,11 +10,11 @@ import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.session_opening import OpenedSession
-from app.resources.paths import Paths
-from app.resources.trust.project_trust import TrustDecision, decide_trust
-from tools.workspace import Workspace
+from app.resources.paths import BayouPaths
+from app.resources.trust.project_trust import TrustDecision, decide_project_trust
+from tools.session_workspace import SessionWorkspace
 
 FolderListener = Callable[[], Awaitable[None]]
 
@@ -23,7 +23,13 @@ class WorkingFolder:
     """Changes the session's working folder, and notifies the parts that follow."""
 
     def __init__(
-        self, options: Options, paths: Paths, opened: OpenedSession, workspace: Workspace, *, can_ask: bool
+        self,
+        options: CommandLineOptions,
+        paths: BayouPaths,
+        opened: OpenedSession,
+        workspace: SessionWorkspace,
+        *,
+        can_ask: bool,
     ) -> None:
         self._options = options
         self._paths = paths
@@ -57,7 +63,7 @@ class WorkingFolder:
     def _decide_trust(self) -> TrustDecision:
         """Decides whether the new working folder is trusted. `--approve` applies only to the folder for which
         bayou was started."""
-        return decide_trust(
+        return decide_project_trust(
             self._paths,
             flag=False if self._options.no_approve else None,
             default=self._in_force.settings.interaction.default_project_trust,

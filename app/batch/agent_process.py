@@ -9,26 +9,26 @@ from typing import Any
 
 import msgspec
 
-from app.batch.tasks import BatchError, Task
+from app.batch.tasks import BatchError, BatchTask
 from app.providers.shared_rate_limit import RATE_LIMIT_FOLDER_VARIABLE
 from bayou.program import command
-from tools.running.programs import RunningProgram
+from tools.running.child_programs import ChildProgram
 
-_CHUNK_BYTES = 1 << 16
-_MAX_LINE_BYTES = 4 << 20
+_PIPE_READ_BYTES = 1 << 16
+_MAX_EVENT_LINE_BYTES = 4 << 20
 """The maximum length of a line that is parsed; the final usage comes from `usage.json`."""
-_MAX_ERROR_BYTES = 8_192
-_MAX_SHOWN_CHARS = 200
+_MAX_KEPT_STDERR_BYTES = 8_192
+_MAX_LATEST_LINE_CHARS = 200
 """The maximum number of characters of an agent's latest line."""
-_STOP_TIMEOUT_SECONDS = 5.0
+_AGENT_STOP_TIMEOUT_SECONDS = 5.0
 """Seconds from the request to end until the process is killed."""
-_OVERTIME_SECONDS = 20.0
+_KILL_DELAY_AFTER_TIME_LIMIT_SECONDS = 20.0
 """Seconds beyond the time limit, which bayou itself enforces, until the process is killed."""
-TLS_VARIABLES = "DASK_DISTRIBUTED__COMM__TLS__"
+DASK_TLS_VARIABLE_PREFIX = "DASK_DISTRIBUTED__COMM__TLS__"
 """The start of the variables by which workers of a cluster on this machine get their key; no run gets them."""
 
 
-class AgentState(msgspec.Struct, frozen=True, kw_only=True):
+class AgentProgress(msgspec.Struct, frozen=True, kw_only=True):
     """The usage of an agent so far, and its latest line."""
 
     turns: int = 0
@@ -58,7 +58,7 @@ class AgentProcess:
 
     def __init__(
         self,
-        task: Task,
+        task: BatchTask,
         folder: Path,
         result: Path,
         *,
@@ -69,12 +69,14 @@ class AgentProcess:
         """`result` is the folder of its result, `rate_limits` that of the limits that all runs share."""
         self._task = task
         self._folder = folder
-        passed = {name: value for name, value in os.environ.items() if not name.startswith(TLS_VARIABLES)}
+        passed = {
+            name: value for name, value in os.environ.items() if not name.startswith(DASK_TLS_VARIABLE_PREFIX)
+        }
         self.environment = {**passed, RATE_LIMIT_FOLDER_VARIABLE: str(rate_limits)}
         self._argv = (*command(), *_command_line_options(task, result, max_cost), *options)
-        self._program: RunningProgram | None = None
+        self._program: ChildProgram | None = None
         self._errors = bytearray()
-        self.state = AgentState()
+        self.state = AgentProgress()
         self.is_over_time = False
 
     async def run(self, changed: Callable[[], None]) -> int:
@@ -82,7 +84,7 @@ class AgentProcess:
         `BatchError`."""
         limit = self._task.time_limit
         try:
-            program = await RunningProgram.start(
+            program = await ChildProgram.start(
                 self._argv, cwd=self._folder, env=self.environment, is_fed=True, keeps_errors=True
             )
         except OSError as problem:
@@ -90,7 +92,9 @@ class AgentProcess:
         self._program = program
         async with program:
             try:
-                async with asyncio.timeout(None if limit is None else limit + _OVERTIME_SECONDS):
+                async with asyncio.timeout(
+                    None if limit is None else limit + _KILL_DELAY_AFTER_TIME_LIMIT_SECONDS
+                ):
                     prompt = (self._task.prompt or "").encode("utf-8", "replace")
                     await asyncio.gather(
                         program.write_stdin(prompt),
@@ -113,7 +117,7 @@ class AgentProcess:
         except ProcessLookupError:
             return
         try:
-            async with asyncio.timeout(_STOP_TIMEOUT_SECONDS):
+            async with asyncio.timeout(_AGENT_STOP_TIMEOUT_SECONDS):
                 await program.wait()
         except TimeoutError:
             program.kill()
@@ -127,14 +131,14 @@ class AgentProcess:
     def errors(self) -> str:
         return self._errors.decode("utf-8", "replace")
 
-    async def _read_errors(self, program: RunningProgram) -> None:
-        while data := await program.stderr.read(_CHUNK_BYTES):
+    async def _read_errors(self, program: ChildProgram) -> None:
+        while data := await program.stderr.read(_PIPE_READ_BYTES):
             self._errors += data
-            del self._errors[:-_MAX_ERROR_BYTES]
+            del self._errors[:-_MAX_KEPT_STDERR_BYTES]
 
-    async def _read_events(self, program: RunningProgram, changed: Callable[[], None]) -> None:
+    async def _read_events(self, program: ChildProgram, changed: Callable[[], None]) -> None:
         rest, is_skipping = bytearray(), False
-        while data := await program.stdout.read(_CHUNK_BYTES):
+        while data := await program.stdout.read(_PIPE_READ_BYTES):
             *lines, tail = data.split(b"\n")
             for line in lines:
                 rest += line
@@ -143,7 +147,7 @@ class AgentProcess:
                 rest.clear()
                 is_skipping = False
             rest += tail
-            if len(rest) > _MAX_LINE_BYTES:
+            if len(rest) > _MAX_EVENT_LINE_BYTES:
                 is_skipping = True
                 rest.clear()
 
@@ -162,9 +166,9 @@ class AgentProcess:
             return False
         if message.role != "assistant":
             return False
-        self.state = AgentState(
+        self.state = AgentProgress(
             turns=self.state.turns + 1,
-            tokens=self.state.tokens + token_count(message.usage),
+            tokens=self.state.tokens + total_token_count(message.usage),
             cost=self.state.cost + total_cost(message.usage),
             line=_last_line(message.content) or self.state.line,
         )
@@ -173,17 +177,17 @@ class AgentProcess:
 
 def _call_line(call: _ToolStart) -> str:
     subject = next((value for value in call.args.values() if isinstance(value, str)), "")
-    return f"{call.tool_name} {subject.strip()}".split("\n", 1)[0][:_MAX_SHOWN_CHARS]
+    return f"{call.tool_name} {subject.strip()}".split("\n", 1)[0][:_MAX_LATEST_LINE_CHARS]
 
 
 def _last_line(content: Any) -> str:
     parts = content if isinstance(content, list) else []
     texts = [part.get("text") for part in parts if isinstance(part, dict)]
     lines = "\n".join(text for text in texts if isinstance(text, str)).strip().splitlines()
-    return lines[-1][:_MAX_SHOWN_CHARS] if lines else ""
+    return lines[-1][:_MAX_LATEST_LINE_CHARS] if lines else ""
 
 
-def token_count(usage: Mapping[str, Any]) -> int:
+def total_token_count(usage: Mapping[str, Any]) -> int:
     count = usage.get("totalTokens")
     return count if isinstance(count, int) else 0
 
@@ -194,7 +198,7 @@ def total_cost(usage: Mapping[str, Any]) -> float:
     return float(total) if isinstance(total, int | float) else 0.0
 
 
-def _command_line_options(task: Task, result: Path, max_cost: float | None) -> list[str]:
+def _command_line_options(task: BatchTask, result: Path, max_cost: float | None) -> list[str]:
     costs = [cost for cost in (task.max_cost, max_cost) if cost is not None]
     values = {
         "--model": task.model,

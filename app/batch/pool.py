@@ -9,10 +9,10 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from app.batch.agent_process import AgentState
-from app.batch.one_run import StopReason
-from app.batch.results import INTERRUPTED_REASON, BatchFolder
-from app.batch.tasks import Batch, Run
+from app.batch.agent_process import AgentProgress
+from app.batch.batch_run import StopReason
+from app.batch.results import INTERRUPTED_RUN_REASON, BatchFolder
+from app.batch.tasks import BatchPlan, BatchRun
 from bayou.batch import BatchResult, Outcome
 
 
@@ -25,13 +25,13 @@ class BatchStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
     jobs: int
 
 
-class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="run_started"):
+class BatchRunStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="run_started"):
     id: str
     key: str
     folder: str
 
 
-class RunEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="run_ended"):
+class BatchRunEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="run_ended"):
     result: BatchResult
 
 
@@ -44,20 +44,20 @@ class BatchEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
     stopped_by: str | None
 
 
-class BatchNotice(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="notice"):
+class BatchMachineNotice(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="notice"):
     """A message about the machines that carry out the runs."""
 
     text: str
 
 
-BatchEvent = BatchStarted | RunStarted | RunEnded | BatchNotice | BatchEnded
+BatchEvent = BatchStarted | BatchRunStarted | BatchRunEnded | BatchMachineNotice | BatchEnded
 BatchEndReason = Literal["done", "interrupted", "budget"]
 
 
 class BatchProgress(msgspec.Struct, frozen=True, kw_only=True):
     """The runs of a batch that are finished and those that remain."""
 
-    left: tuple[Run, ...]
+    left: tuple[BatchRun, ...]
     results: dict[str, BatchResult]
     """The latest result of each run that need not run again, by key."""
     changed: int
@@ -65,14 +65,16 @@ class BatchProgress(msgspec.Struct, frozen=True, kw_only=True):
     """The cost of all results, including those of runs that run again."""
 
 
-def batch_progress(batch: Batch, results: Iterable[BatchResult], retry: frozenset[Outcome]) -> BatchProgress:
+def batch_progress(
+    batch: BatchPlan, results: Iterable[BatchResult], retry: frozenset[Outcome]
+) -> BatchProgress:
     """Compares the runs of a batch with the results of earlier starts."""
     latest: dict[str, BatchResult] = {}
     spent = 0.0
     for result in results:
         latest[result.key] = result
         spent += result.cost
-    left: list[Run] = []
+    left: list[BatchRun] = []
     kept: dict[str, BatchResult] = {}
     changed = 0
     for run in batch.runs:
@@ -86,35 +88,35 @@ def batch_progress(batch: Batch, results: Iterable[BatchResult], retry: frozense
     return BatchProgress(left=tuple(left), results=kept, changed=changed, spent=spent)
 
 
-class ActiveRun(Protocol):
+class ActiveBatchRun(Protocol):
     """A run that has been started, on this machine or on another."""
 
-    run: Run
+    run: BatchRun
     folder: Path
     """Where its result is stored."""
     started: float
 
     @property
-    def state(self) -> AgentState: ...
+    def state(self) -> AgentProgress: ...
     async def carry_out(self) -> BatchResult:
         """Returns the result; a failure is one too. A cancellation ends the run."""
         ...
 
     async def stop(self, reason: StopReason) -> None: ...
-    async def live_session(self) -> Path | None:
+    async def live_session_file(self) -> Path | None:
         """Returns a file with the session as far as it is written."""
         ...
 
 
-class StartRun(Protocol):
+class StartBatchRun(Protocol):
     """Prepares a run, which calls `changed` when the state of its agent has changed."""
 
     def __call__(
-        self, run: Run, folder: Path, *, max_cost: float | None, changed: Callable[[], None]
-    ) -> ActiveRun: ...
+        self, run: BatchRun, folder: Path, *, max_cost: float | None, changed: Callable[[], None]
+    ) -> ActiveBatchRun: ...
 
 
-class BatchPool:
+class BatchRunPool:
     """Runs the remaining runs of a batch, `jobs` at a time."""
 
     def __init__(
@@ -122,7 +124,7 @@ class BatchPool:
         folder: BatchFolder,
         progress: BatchProgress,
         *,
-        start: StartRun,
+        start: StartBatchRun,
         jobs: int,
         budget: float | None,
         tell: Callable[[BatchEvent], None],
@@ -135,7 +137,7 @@ class BatchPool:
         self.queue = deque(progress.left)
         self.total = len(progress.left) + len(progress.results)
         self._changed = progress.changed
-        self.running: dict[str, ActiveRun] = {}
+        self.running: dict[str, ActiveBatchRun] = {}
         self.outcomes: Counter[str] = Counter(result.outcome for result in progress.results.values())
         self.started = time.monotonic()
         self.done_before = len(progress.results)
@@ -224,12 +226,12 @@ class BatchPool:
             task.add_done_callback(lambda _: self._wake_event.set())
         return bool(self._tasks) or (bool(self.queue) and self.stopped_by is None)
 
-    async def _run_one(self, run: Run) -> None:
+    async def _run_one(self, run: BatchRun) -> None:
         max_cost = None if self.budget is None else self.budget - self.cost()
-        folder = self._folder.run_folder(run)
+        folder = self._folder.create_run_folder(run)
         carried = self._start(run, folder, max_cost=max_cost, changed=self._on_run_changed)
         self.running[run.key] = carried
-        self._on_event(RunStarted(id=run.task.id, key=run.key, folder=f"runs/{folder.name}"))
+        self._on_event(BatchRunStarted(id=run.task.id, key=run.key, folder=f"runs/{folder.name}"))
         try:
             result = await carried.carry_out()
         finally:
@@ -238,17 +240,17 @@ class BatchPool:
         self.outcomes[result.outcome] += 1
         self._cost += result.cost
         self._tokens += result.tokens
-        self._on_event(RunEnded(result=result))
+        self._on_event(BatchRunEnded(result=result))
 
     def _on_run_changed(self) -> None:
         if self.budget is not None and self.cost() >= self.budget:
             self.stop("budget")
 
-    def _stop_in_background(self, run: ActiveRun, reason: StopReason) -> None:
+    def _stop_in_background(self, run: ActiveBatchRun, reason: StopReason) -> None:
         stopping = asyncio.ensure_future(run.stop(reason))
         self._stop_tasks.add(stopping)
         stopping.add_done_callback(self._stop_tasks.discard)
 
 
 def _was_interrupted(result: BatchResult) -> bool:
-    return result.outcome == "cancelled" and result.reason == INTERRUPTED_REASON
+    return result.outcome == "cancelled" and result.reason == INTERRUPTED_RUN_REASON

@@ -6,31 +6,31 @@ import tempfile
 from pathlib import Path
 
 from app.batch.tasks import BatchError
-from app.copies.own_git import run_user_git
-from app.copies.repository_copies import Git, GitFailed
-from app.resources.paths import Paths
-from tools.files.existence import is_dir
-from tools.patterns import late
+from app.copies.repository_copies import GitFailed, RepositoryGit
+from app.copies.user_git import run_user_git
+from app.resources.paths import BayouPaths
+from tools.files.path_existence import is_dir
+from tools.lazy_patterns import lazy_regex
 
-_COMMIT_PATTERN = late(r"[0-9a-f]{7,64}")
-_NAME_PATTERN = late(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_COMMIT_ID_PATTERN = lazy_regex(r"[0-9a-f]{7,64}")
+_CLONE_FOLDER_NAME_PATTERN = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def clone_folder(address: str, cache: Path) -> Path:
+def remote_clone_folder(address: str, cache: Path) -> Path:
     """Returns the folder in the cache for the clone of a remote repository, which has the repository's name."""
     last = address.rstrip("/").replace(":", "/").rpartition("/")[2].removesuffix(".git")
-    name = last if _NAME_PATTERN.fullmatch(last) else "repository"
+    name = last if _CLONE_FOLDER_NAME_PATTERN.fullmatch(last) else "repository"
     return cache / "repositories" / hashlib.sha256(address.encode()).hexdigest()[:16] / name
 
 
-async def local_clone(address: str, paths: Paths, commit: str | None) -> Path:
+async def update_local_clone(address: str, paths: BayouPaths, commit: str | None) -> Path:
     """Returns the local clone of a remote repository, which has the commit if there is one; without a commit the
     clone is up to date. Raises `UserError`."""
-    place = clone_folder(address, paths.cache_dir)
+    place = remote_clone_folder(address, paths.cache_dir)
     try:
         if not is_dir(place):
             await _clone_repository(address, place)
-        elif commit is None or await Git(paths.home).resolve(place, commit) is None:
+        elif commit is None or await RepositoryGit(paths.home).resolve(place, commit) is None:
             await run_user_git(place, "fetch", "--quiet", "--prune", "--no-auto-maintenance", "origin")
             await run_user_git(place, "remote", "set-head", "origin", "--auto")
     except GitFailed as problem:
@@ -40,11 +40,14 @@ async def local_clone(address: str, paths: Paths, commit: str | None) -> Path:
     return place
 
 
-async def commit_of_address(address: str, revision: str | None, paths: Paths) -> str | None:
+async def resolve_remote_commit(address: str, revision: str | None, paths: BayouPaths) -> str | None:
     """Returns the commit that a branch, tag or commit has at the address now; None if there is none. Raises
     `UserError`."""
-    git, is_commit = Git(paths.home), revision is not None and _COMMIT_PATTERN.fullmatch(revision) is not None
-    place = await local_clone(address, paths, revision if is_commit else None)
+    git, is_commit = (
+        RepositoryGit(paths.home),
+        revision is not None and _COMMIT_ID_PATTERN.fullmatch(revision) is not None,
+    )
+    place = await update_local_clone(address, paths, revision if is_commit else None)
     names = ("refs/remotes/origin/HEAD",)
     if revision is not None:
         names = (f"refs/remotes/origin/{revision}", f"refs/tags/{revision}", revision)

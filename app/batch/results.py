@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from app.batch.tasks import BatchError, Run
-from app.resources.paths import Paths
+from app.batch.tasks import BatchError, BatchRun
+from app.resources.paths import BayouPaths
 from app.resources.text_files import write_text
 from bayou.batch import BatchResult, CommitHash, Outcome
 from tools.files.atomic_replacement import write_all
@@ -15,12 +15,12 @@ from tools.files.atomic_replacement import write_all
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-INTERRUPTED_REASON = "interrupted"
+BATCH_RUN_OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+INTERRUPTED_RUN_REASON = "interrupted"
 """The reason of runs that were cancelled by the end of the batch; the same command runs them again."""
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class BatchManifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The content of `batch.json`, which identifies the batch."""
 
     tasks: str
@@ -47,11 +47,11 @@ class BatchFolder:
     def results_file(self) -> Path:
         return self.path / "results.jsonl"
 
-    def open_for_tasks(self, tasks: Path, paths: Paths) -> Manifest:
+    def open_for_tasks(self, tasks: Path, paths: BayouPaths) -> BatchManifest:
         """Creates or continues the folder. Raises `BatchError` if it belongs to something else, or to another machine:
         what it says of places is not to be trusted, and links in it lead anywhere."""
         manifest = self._check_tasks(tasks)
-        if manifest is not None and not is_from_this_machine(self.path, paths):
+        if manifest is not None and not is_batch_from_this_machine(self.path, paths):
             raise BatchError(
                 f"--out {self.path}: the results in it were not made here. `bayou batch show` lists them; to run the "
                 "tasks, name a new folder."
@@ -66,17 +66,17 @@ class BatchFolder:
             ) from None
         self._take_lock()
         if manifest is None:
-            record_local_origin(self.path, paths)
-            manifest = Manifest(tasks=str(tasks))
+            record_batch_as_local(self.path, paths)
+            manifest = BatchManifest(tasks=str(tasks))
             self.save_manifest(manifest)
         return manifest
 
-    def save_manifest(self, manifest: Manifest) -> None:
+    def save_manifest(self, manifest: BatchManifest) -> None:
         write_text(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest)).decode() + "\n")
 
     def results(self) -> list[BatchResult]:
         """Returns all results in order. Raises `BatchError`."""
-        return read_results(self.path)
+        return read_batch_result_lines(self.path)
 
     def append_result(self, result: BatchResult) -> None:
         """Appends a line, flushed to the disk. Raises `BatchError` with the file unchanged."""
@@ -90,7 +90,7 @@ class BatchFolder:
                 "Make room and run the same command again."
             ) from None
 
-    def run_folder(self, run: Run) -> Path:
+    def create_run_folder(self, run: BatchRun) -> Path:
         """Creates a new folder for a run; those of earlier attempts stay."""
         above = self.path / "runs"
         for attempt in range(1, 100_000):
@@ -109,11 +109,11 @@ class BatchFolder:
         if self._lock is not None:
             self._lock.release()
 
-    def _check_tasks(self, tasks: Path) -> Manifest | None:
+    def _check_tasks(self, tasks: Path) -> BatchManifest | None:
         if not self.path.exists():
             return None
         try:
-            manifest = msgspec.json.decode(self.manifest_file.read_bytes(), type=Manifest)
+            manifest = msgspec.json.decode(self.manifest_file.read_bytes(), type=BatchManifest)
         except FileNotFoundError:
             others = [one for one in self.path.iterdir() if one != tasks and one.name != ".lock"]
             if others:
@@ -150,10 +150,10 @@ class BatchFolder:
         self._lock = lock
 
 
-def record_local_origin(out: Path, paths: Paths) -> None:
+def record_batch_as_local(out: Path, paths: BayouPaths) -> None:
     """Records that the folder's results are of this machine. Raises `BatchError`."""
     file = _folder_list_file(paths)
-    if is_from_this_machine(out, paths):
+    if is_batch_from_this_machine(out, paths):
         return
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -164,7 +164,7 @@ def record_local_origin(out: Path, paths: Paths) -> None:
         raise BatchError(f"{file}: {problem.strerror}. Make room, or correct the folder's rights.") from None
 
 
-def is_from_this_machine(out: Path, paths: Paths) -> bool:
+def is_batch_from_this_machine(out: Path, paths: BayouPaths) -> bool:
     """Whether the results are of this machine: those of another person may name any folder and address."""
     try:
         lines = _folder_list_file(paths).read_bytes().splitlines()
@@ -173,11 +173,11 @@ def is_from_this_machine(out: Path, paths: Paths) -> bool:
     return msgspec.json.encode(os.path.realpath(out)) in lines
 
 
-def _folder_list_file(paths: Paths) -> Path:
+def _folder_list_file(paths: BayouPaths) -> Path:
     return paths.agent_dir / "batch-folders.jsonl"
 
 
-def file_in_batch(out: Path, name: str) -> Path:
+def resolve_file_in_batch(out: Path, name: str) -> Path:
     """Returns a file that a result names. Raises `BatchError` if the folder of the batch has no such file."""
     file = out / name
     if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(out)) or not file.is_file():
@@ -189,10 +189,10 @@ def read_batch_results(folder: Path) -> list[BatchResult]:
     """Returns the results of a finished or running batch. Raises `BatchError` for another folder."""
     if not (folder / "batch.json").is_file():
         raise BatchError(f"{folder} is not a batch folder. Name the folder given to `bayou batch` as --out.")
-    return read_results(folder)
+    return read_batch_result_lines(folder)
 
 
-def read_results(folder: Path) -> list[BatchResult]:
+def read_batch_result_lines(folder: Path) -> list[BatchResult]:
     """Returns the results of a batch, without a last line that a crash cut off. Raises `BatchError`."""
     file = folder / "results.jsonl"
     try:

@@ -12,7 +12,7 @@ from app.resources.text_files import read_text
 from app.values.user_errors import FileError, UserError
 
 
-class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
+class BatchTaskRow(msgspec.Struct, frozen=True, kw_only=True):
     location: str
     """The file's name and the row's number, for messages."""
     fields: Mapping[str, Any]
@@ -20,7 +20,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     """Whether numbers are written as text, as in CSV."""
 
 
-def read_rows(file: Path) -> list[TaskRow]:
+def read_task_rows(file: Path) -> list[BatchTaskRow]:
     """Returns the rows. Raises `UserError`."""
     readers = {
         ".jsonl": _json_rows,
@@ -38,7 +38,7 @@ def read_rows(file: Path) -> list[TaskRow]:
     return list(read(file, text))
 
 
-def _json_rows(file: Path, text: str) -> Iterator[TaskRow]:
+def _json_rows(file: Path, text: str) -> Iterator[BatchTaskRow]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -47,10 +47,10 @@ def _json_rows(file: Path, text: str) -> Iterator[TaskRow]:
             fields = msgspec.json.decode(line)
         except msgspec.DecodeError as problem:
             raise UserError(f"{place}: this is not JSON: {problem}. Write one object a line.") from None
-        yield TaskRow(location=place, fields=_row_fields(fields, place))
+        yield BatchTaskRow(location=place, fields=_row_fields(fields, place))
 
 
-def _yaml_rows(file: Path, text: str) -> Iterator[TaskRow]:
+def _yaml_rows(file: Path, text: str) -> Iterator[BatchTaskRow]:
     # Imported here because only this kind of file needs it.
     import yaml  # noqa: PLC0415
 
@@ -64,10 +64,10 @@ def _yaml_rows(file: Path, text: str) -> Iterator[TaskRow]:
         raise UserError(f"{file.name}: write a list of tasks, each beginning with a dash.")
     for number, fields in enumerate(data, 1):
         place = f"{file.name}, task {number}"
-        yield TaskRow(location=place, fields=_row_fields(fields, place))
+        yield BatchTaskRow(location=place, fields=_row_fields(fields, place))
 
 
-def _csv_rows(file: Path, text: str) -> Iterator[TaskRow]:
+def _csv_rows(file: Path, text: str) -> Iterator[BatchTaskRow]:
     reader = csv.DictReader(io.StringIO(text), strict=True)
     try:
         for fields in reader:
@@ -77,7 +77,7 @@ def _csv_rows(file: Path, text: str) -> Iterator[TaskRow]:
                     f"{place}: there are more values than columns. Quote values that have commas."
                 )
             given = {name: value for name, value in fields.items() if value not in (None, "")}
-            yield TaskRow(location=place, fields=given, is_text=True)
+            yield BatchTaskRow(location=place, fields=given, is_text=True)
     except csv.Error as problem:
         raise UserError(f"{file.name}, line {reader.line_num}: this is not CSV: {problem}.") from None
 

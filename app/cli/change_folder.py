@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 
 
 def change_folder(folder: str) -> None:

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 from app.cli.subcommands import SUBCOMMAND_HELP
 
 
-class Flag(msgspec.Struct, frozen=True, kw_only=True):
+class CommandLineFlag(msgspec.Struct, frozen=True, kw_only=True):
     """One flag of the command line."""
 
     name: str
@@ -26,112 +26,120 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
         return self.name.replace("-", "_")
 
 
-class FlagGroup(msgspec.Struct, frozen=True, kw_only=True):
+class CommandLineFlagGroup(msgspec.Struct, frozen=True, kw_only=True):
     """A group of flags under one heading of the help."""
 
     title: str
-    flags: tuple[Flag, ...]
+    flags: tuple[CommandLineFlag, ...]
 
 
 THINKING_LEVEL_NAMES = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 
-FLAG_GROUPS: tuple[FlagGroup, ...] = (
-    FlagGroup(
+COMMAND_LINE_FLAG_GROUPS: tuple[CommandLineFlagGroup, ...] = (
+    CommandLineFlagGroup(
         title="Model",
         flags=(
-            Flag(
+            CommandLineFlag(
                 name="model",
                 value_placeholder="PATTERN",
                 help="model id, provider/id or part of a name; add :LEVEL to set thinking",
             ),
-            Flag(
+            CommandLineFlag(
                 name="provider",
                 value_placeholder="NAME",
                 help="search --model only among this provider's models",
             ),
-            Flag(
+            CommandLineFlag(
                 name="api-key",
                 value_placeholder="KEY",
                 help="key for this run; not stored (prefer the environment or /login)",
             ),
-            Flag(
+            CommandLineFlag(
                 name="thinking",
                 value_placeholder="LEVEL",
                 help="how much the model thinks",
                 choices=THINKING_LEVEL_NAMES,
             ),
-            Flag(name="models", value_placeholder="PATTERNS", help="comma-separated models to cycle through"),
-            Flag(name="list-models", help="list the models (a search word may follow) and exit"),
+            CommandLineFlag(
+                name="models", value_placeholder="PATTERNS", help="comma-separated models to cycle through"
+            ),
+            CommandLineFlag(name="list-models", help="list the models (a search word may follow) and exit"),
         ),
     ),
-    FlagGroup(
+    CommandLineFlagGroup(
         title="Session",
         flags=(
-            Flag(name="continue", short="c", help="continue this folder's latest session"),
-            Flag(name="resume", short="r", help="choose a session to resume"),
-            Flag(name="session", value_placeholder="FILE|ID", help="open this session"),
-            Flag(
+            CommandLineFlag(name="continue", short="c", help="continue this folder's latest session"),
+            CommandLineFlag(name="resume", short="r", help="choose a session to resume"),
+            CommandLineFlag(name="session", value_placeholder="FILE|ID", help="open this session"),
+            CommandLineFlag(
                 name="session-id", value_placeholder="ID", help="open the session with this id, or start it"
             ),
-            Flag(name="fork", value_placeholder="FILE|ID", help="copy a session and continue in the copy"),
-            Flag(name="session-dir", value_placeholder="DIR", help="store session files in this folder"),
-            Flag(name="no-session", help="do not save the session"),
-            Flag(name="name", short="n", value_placeholder="NAME", help="name the session"),
-            Flag(
+            CommandLineFlag(
+                name="fork", value_placeholder="FILE|ID", help="copy a session and continue in the copy"
+            ),
+            CommandLineFlag(
+                name="session-dir", value_placeholder="DIR", help="store session files in this folder"
+            ),
+            CommandLineFlag(name="no-session", help="do not save the session"),
+            CommandLineFlag(name="name", short="n", value_placeholder="NAME", help="name the session"),
+            CommandLineFlag(
                 name="export",
                 value_placeholder="FILE",
                 help="write a session as HTML (an output name may follow) and exit",
             ),
         ),
     ),
-    FlagGroup(
+    CommandLineFlagGroup(
         title="Output",
         flags=(
-            Flag(name="print", short="p", help="answer the prompt on standard output and exit"),
-            Flag(
+            CommandLineFlag(name="print", short="p", help="answer the prompt on standard output and exit"),
+            CommandLineFlag(
                 name="mode",
                 value_placeholder="MODE",
                 help="output format: text, json (one event a line), rpc, or acp (for editors)",
                 choices=("text", "json", "rpc", "acp"),
             ),
-            Flag(
+            CommandLineFlag(
                 name="output-schema",
                 value_placeholder="FILE",
                 help="require an answer that matches the JSON Schema in this file (text and json output)",
             ),
-            Flag(
+            CommandLineFlag(
                 name="result",
                 value_placeholder="DIR",
                 help="write answer, patch, usage, trajectory and session into this folder (text and json output)",
             ),
-            Flag(
+            CommandLineFlag(
                 name="no-merge-deltas",
                 help="json and rpc: print each text delta as the provider sent it, without joining",
             ),
-            Flag(name="rpc-ready", help="rpc: print a line when ready for commands"),
-            Flag(name="verbose", help="show model, tools, skills and extensions at startup"),
+            CommandLineFlag(name="rpc-ready", help="rpc: print a line when ready for commands"),
+            CommandLineFlag(name="verbose", help="show model, tools, skills and extensions at startup"),
         ),
     ),
-    FlagGroup(
+    CommandLineFlagGroup(
         title="Limits",
         flags=(
-            Flag(name="max-turns", value_placeholder="N", help="make at most N requests to the model"),
-            Flag(
+            CommandLineFlag(
+                name="max-turns", value_placeholder="N", help="make at most N requests to the model"
+            ),
+            CommandLineFlag(
                 name="max-cost",
                 value_placeholder="USD",
                 help="stop before the next request once this much is spent",
             ),
-            Flag(
+            CommandLineFlag(
                 name="max-tokens",
                 value_placeholder="N",
                 help="stop before the next request once this many tokens were sent and received",
             ),
-            Flag(
+            CommandLineFlag(
                 name="time-limit",
                 value_placeholder="SECONDS",
                 help="stop after this many seconds, running tools too",
             ),
-            Flag(
+            CommandLineFlag(
                 name="goal-check",
                 value_placeholder="COMMAND",
                 is_repeatable=True,
@@ -139,94 +147,100 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
             ),
         ),
     ),
-    FlagGroup(
+    CommandLineFlagGroup(
         title="Prompt and tools",
         flags=(
-            Flag(name="system-prompt", value_placeholder="TEXT|FILE", help="replace the system prompt"),
-            Flag(
+            CommandLineFlag(
+                name="system-prompt", value_placeholder="TEXT|FILE", help="replace the system prompt"
+            ),
+            CommandLineFlag(
                 name="append-system-prompt",
                 value_placeholder="TEXT|FILE",
                 is_repeatable=True,
                 help="add to the system prompt",
             ),
-            Flag(
+            CommandLineFlag(
                 name="tools",
                 short="t",
                 value_placeholder="NAMES",
                 help="use only these tools, or +name,-name to change the default",
             ),
-            Flag(
+            CommandLineFlag(
                 name="exclude-tools",
                 short="xt",
                 value_placeholder="NAMES",
                 help="do not use these tools (patterns with *)",
             ),
-            Flag(name="no-tools", short="nt", help="use no tools"),
-            Flag(name="no-builtin-tools", short="nbt", help="use none of bayou's built-in tools"),
-            Flag(
+            CommandLineFlag(name="no-tools", short="nt", help="use no tools"),
+            CommandLineFlag(name="no-builtin-tools", short="nbt", help="use none of bayou's built-in tools"),
+            CommandLineFlag(
                 name="permissions",
                 value_placeholder="MODE",
                 help="permission mode: what runs without approval",
                 choices=("read-only", "ask", "auto-edit", "full"),
             ),
-            Flag(name="plan", help="start in plan mode: no changes until you accept a plan"),
-            Flag(name="no-context-files", short="nc", help="do not read AGENTS.md and CLAUDE.md"),
+            CommandLineFlag(name="plan", help="start in plan mode: no changes until you accept a plan"),
+            CommandLineFlag(name="no-context-files", short="nc", help="do not read AGENTS.md and CLAUDE.md"),
         ),
     ),
-    FlagGroup(
+    CommandLineFlagGroup(
         title="Resources",
         flags=(
-            Flag(
+            CommandLineFlag(
                 name="extension",
                 short="e",
                 value_placeholder="PATH",
                 is_repeatable=True,
                 help="load an extension (builtin:NAME for a built-in one)",
             ),
-            Flag(name="no-extensions", short="ne", help="load only extensions given with -e"),
-            Flag(name="safe", help="start without extensions"),
-            Flag(name="skill", value_placeholder="PATH", is_repeatable=True, help="load a skill"),
-            Flag(name="no-skills", short="ns", help="load only skills given with --skill"),
-            Flag(
+            CommandLineFlag(name="no-extensions", short="ne", help="load only extensions given with -e"),
+            CommandLineFlag(name="safe", help="start without extensions"),
+            CommandLineFlag(name="skill", value_placeholder="PATH", is_repeatable=True, help="load a skill"),
+            CommandLineFlag(name="no-skills", short="ns", help="load only skills given with --skill"),
+            CommandLineFlag(
                 name="prompt-template",
                 value_placeholder="PATH",
                 is_repeatable=True,
                 help="load a prompt template",
             ),
-            Flag(
+            CommandLineFlag(
                 name="no-prompt-templates",
                 short="np",
                 help="load only templates given with --prompt-template",
             ),
-            Flag(
+            CommandLineFlag(
                 name="theme", value_placeholder="PATH", is_repeatable=True, help="load a theme file or folder"
             ),
-            Flag(name="use-theme", value_placeholder="NAME", help="start with this theme"),
-            Flag(name="no-themes", help="load only built-in themes and those given with --theme"),
-            Flag(name="mcp-config", value_placeholder="FILE", help="also use the MCP servers in this file"),
-            Flag(name="no-mcp", help="use no MCP servers"),
-            Flag(name="approve", short="a", help="trust this project for this run"),
-            Flag(name="no-approve", short="na", help="do not trust this project for this run"),
+            CommandLineFlag(name="use-theme", value_placeholder="NAME", help="start with this theme"),
+            CommandLineFlag(name="no-themes", help="load only built-in themes and those given with --theme"),
+            CommandLineFlag(
+                name="mcp-config", value_placeholder="FILE", help="also use the MCP servers in this file"
+            ),
+            CommandLineFlag(name="no-mcp", help="use no MCP servers"),
+            CommandLineFlag(name="approve", short="a", help="trust this project for this run"),
+            CommandLineFlag(name="no-approve", short="na", help="do not trust this project for this run"),
         ),
     ),
-    FlagGroup(
+    CommandLineFlagGroup(
         title="Other",
         flags=(
-            Flag(name="cwd", value_placeholder="DIR", help="use this working folder"),
-            Flag(
+            CommandLineFlag(name="cwd", value_placeholder="DIR", help="use this working folder"),
+            CommandLineFlag(
                 name="add-dir",
                 value_placeholder="DIR",
                 is_repeatable=True,
                 help="also read and change files in this folder",
             ),
-            Flag(name="offline", help="make no automatic network requests (like the setting offline)"),
-            Flag(name="help", short="h", help="show this help and exit"),
-            Flag(name="version", short="v", help="show the version and exit"),
+            CommandLineFlag(
+                name="offline", help="make no automatic network requests (like the setting offline)"
+            ),
+            CommandLineFlag(name="help", short="h", help="show this help and exit"),
+            CommandLineFlag(name="version", short="v", help="show the version and exit"),
         ),
     ),
 )
 
-FLAGS = tuple(flag for group in FLAG_GROUPS for flag in group.flags)
+COMMAND_LINE_FLAGS = tuple(flag for group in COMMAND_LINE_FLAG_GROUPS for flag in group.flags)
 
 
 class ParsedCommandLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -245,8 +259,8 @@ class ParsedCommandLine(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_command_line(arguments: list[str]) -> ParsedCommandLine:
     """Parses the command line. Raises `UsageError`."""
-    by_name = {f"--{flag.name}": flag for flag in FLAGS} | {
-        f"-{flag.short}": flag for flag in FLAGS if flag.short
+    by_name = {f"--{flag.name}": flag for flag in COMMAND_LINE_FLAGS} | {
+        f"-{flag.short}": flag for flag in COMMAND_LINE_FLAGS if flag.short
     }
     values: dict[str, Any] = {}
     words: list[str] = []
@@ -277,7 +291,7 @@ def parse_command_line(arguments: list[str]) -> ParsedCommandLine:
     )
 
 
-def _read_value(flag: Flag, inline: str | None, rest: list[str], values: dict[str, Any]) -> None:
+def _read_value(flag: CommandLineFlag, inline: str | None, rest: list[str], values: dict[str, Any]) -> None:
     if not flag.value_placeholder:
         if inline is not None:
             raise UsageError(f"--{flag.name} takes no value.")
@@ -294,7 +308,7 @@ def _read_value(flag: Flag, inline: str | None, rest: list[str], values: dict[st
         values[flag.field_name] = value
 
 
-def help_text() -> str:
+def command_line_help_text() -> str:
     lines = [
         "bayou: a coding agent in your terminal",
         "",
@@ -304,13 +318,13 @@ def help_text() -> str:
         "Without a message bayou opens full screen. The text of each @file is put before the first message.",
     ]
     lines += ["", "Commands:", *(f"  {name:<34}{text}" for name, text in SUBCOMMAND_HELP.items())]
-    for group in FLAG_GROUPS:
+    for group in COMMAND_LINE_FLAG_GROUPS:
         lines += ["", f"{group.title}:"]
         lines += [_help_line(flag) for flag in group.flags]
     return "\n".join(lines)
 
 
-def _help_line(flag: Flag) -> str:
+def _help_line(flag: CommandLineFlag) -> str:
     short = f"-{flag.short}, " if flag.short else ""
     name = f"  {short}--{flag.name}{' ' + flag.value_placeholder if flag.value_placeholder else ''}"
     if len(name) > 34:

@@ -4,15 +4,15 @@ writes it."""
 from pathlib import Path
 
 from app.cli.commands.man_command import manual_page
-from app.cli.flags import FLAG_GROUPS, Flag
+from app.cli.flags import COMMAND_LINE_FLAG_GROUPS, CommandLineFlag
 from app.cli.subcommands import SUBCOMMAND_HELP
 from app.exit_codes import EXIT_CODE_MEANINGS
 from app.resources.text_files import write_text
 
-MANUAL_FILE = Path("docs/bayou.1")
-PAGE_FILE = Path("docs/command-line.md")
+MAN_PAGE_FILE = Path("docs/bayou.1")
+COMMAND_LINE_DOCS_FILE = Path("docs/command-line.md")
 
-_INTRODUCTION = """# The command line
+_COMMAND_LINE_DOCS_INTRODUCTION = """# The command line
 
 All flags and subcommands of `bayou`, for looking them up.
 
@@ -38,7 +38,7 @@ folder, and `--fork` continues in a copy.
 Generated from `app/cli/flags.py` by `python -m app.cli.flags_docs`; a test compares the two.
 """
 
-_LIMITS = """\
+_USAGE_LIMITS_DOCS = """\
 The limits are checked before each request: the running request finishes, and no further one is sent. When the time of
 `--time-limit` is over, running tools, jobs and the request are stopped too. Turns are requests of the agent, retries
 included; summaries count towards cost and tokens only. `--max-cost` is refused for a model without prices: limit its
@@ -62,19 +62,19 @@ Empty files are not written. Files of an earlier run are removed first.
 """
 
 
-def page_text() -> str:
-    parts = [_INTRODUCTION, "## Commands\n", "| Command | Meaning |\n| --- | --- |"]
+def command_line_docs_text() -> str:
+    parts = [_COMMAND_LINE_DOCS_INTRODUCTION, "## Commands\n", "| Command | Meaning |\n| --- | --- |"]
     parts += [f"| `bayou {name}` | {_escape_cell(text)} |" for name, text in SUBCOMMAND_HELP.items()]
     parts += ["\n## Exit codes\n", "| Code | Meaning |\n| --- | --- |"]
     parts += [f"| {code} | {meaning} |" for code, meaning in EXIT_CODE_MEANINGS.items()]
-    parts += [f"\n{_LIMITS}"]
-    for group in FLAG_GROUPS:
+    parts += [f"\n{_USAGE_LIMITS_DOCS}"]
+    for group in COMMAND_LINE_FLAG_GROUPS:
         parts += [f"\n## {group.title}\n", "| Option | Meaning |\n| --- | --- |"]
         parts += [_flag_row(flag) for flag in group.flags]
     return "\n".join(parts) + "\n"
 
 
-def _flag_row(flag: Flag) -> str:
+def _flag_row(flag: CommandLineFlag) -> str:
     names = [f"`-{flag.short}`"] if flag.short else []
     names.append(
         f"`--{flag.name}{' ' + _escape_cell(flag.value_placeholder) if flag.value_placeholder else ''}`"
@@ -90,8 +90,8 @@ def _escape_cell(text: str) -> str:
 
 def main() -> None:
     root = Path(__file__).resolve().parents[2]
-    write_text(root / PAGE_FILE, page_text())
-    write_text(root / MANUAL_FILE, manual_page())
+    write_text(root / COMMAND_LINE_DOCS_FILE, command_line_docs_text())
+    write_text(root / MAN_PAGE_FILE, manual_page())
 
 
 if __name__ == "__main__":

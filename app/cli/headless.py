@@ -8,27 +8,33 @@ from functools import partial
 from pathlib import Path
 
 from app.assembly.assembled_session import AssembledSession
+from app.assembly.command_line_options import CommandLineOptions
+from app.assembly.command_line_prompt import CommandLinePrompts, combine_command_line_prompts, read_piped_text
 from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.extensions.startup_summary import startup_summary
-from app.assembly.first_prompt import CommandLineInput, combine_input, read_piped_text
-from app.assembly.live_trust import untrusted_notice
-from app.assembly.options import Options
+from app.assembly.project_trust_checker import untrusted_folder_notice
 from app.assembly.session_builder import assemble_session
-from app.assembly.shutdown import close_session, ending_signal
+from app.assembly.shutdown import close_session, termination_signal
 from app.assembly.trust_prompt import RpcTrustPrompt
 from app.engine.session import Session
 from app.exit_codes import FAILED, INTERRUPTED, USAGE_ERROR
-from app.extensions.headless_ui import EventUi, SilentUi
+from app.extensions.headless_ui import EventPublishingUi, HeadlessUi
 from app.extensions.ui_protocol import Mode
-from app.modes.answer_schema import read_schema
-from app.modes.headless_runs import NO_PROMPT_ERROR, EndRequest, PrepareSession, print_failure, set_goal
+from app.modes.answer_schema import read_answer_schema
+from app.modes.headless_runs import (
+    NO_PROMPT_ERROR,
+    DeferredExitRequest,
+    PrepareSession,
+    print_failure,
+    set_goal,
+)
 from app.printing import print_note, print_problem
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.sessions.errors import SessionError, SessionWriteError
 from app.values.events import Event, ToolExecutionEnd
 from app.values.messages import AssistantMessage
 
-_SLOW_STEP_SECONDS = 5.0
+_GARBAGE_COLLECTION_DELAY_SECONDS = 5.0
 
 NO_MODEL_NOTICE = (
     "No model is connected: answers come from the offline guide, which is not a language "
@@ -37,7 +43,7 @@ NO_MODEL_NOTICE = (
 )
 
 
-async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
+async def run_headless(options: CommandLineOptions, paths: BayouPaths, face: Mode) -> int:
     stood_in = paths.cwd
     try:
         assembled = assemble_session(options, paths, ends_with_answer=face != "rpc")
@@ -53,8 +59,10 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
     _preload_request_modules(assembled)
     if face != "rpc":
         _delay_garbage_collection(assembled.session)
-    stopped = ending_signal()
-    read = partial(combine_input, cwd=stood_in, permissions=assembled.session.permissions, piped=piped)
+    stopped = termination_signal()
+    read = partial(
+        combine_command_line_prompts, cwd=stood_in, permissions=assembled.session.permissions, piped=piped
+    )
     work = asyncio.ensure_future(_run_session(options, paths, assembled, face, read, stood_in))
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
@@ -72,7 +80,7 @@ def _preload_request_modules(assembled: AssembledSession) -> None:
     delayed."""
     if assembled.model_choice.model is not None:
         loop = asyncio.get_running_loop()
-        loop.run_in_executor(None, assembled.registry.load_modules_for, assembled.model_choice.model)
+        loop.run_in_executor(None, assembled.registry.load_modules_for_model, assembled.model_choice.model)
 
 
 def _delay_garbage_collection(session: Session) -> None:
@@ -89,32 +97,32 @@ def _delay_garbage_collection(session: Session) -> None:
             begin()
 
     session.subscribe(tell)
-    asyncio.get_running_loop().call_later(_SLOW_STEP_SECONDS, begin)
+    asyncio.get_running_loop().call_later(_GARBAGE_COLLECTION_DELAY_SECONDS, begin)
 
 
 async def _run_session(
-    options: Options,
-    paths: Paths,
+    options: CommandLineOptions,
+    paths: BayouPaths,
     assembled: AssembledSession,
     face: Mode,
-    read: Callable[[Options], CommandLineInput],
+    read: Callable[[CommandLineOptions], CommandLinePrompts],
     stood_in: Path,
 ) -> int:
     session = assembled.session
-    given: CommandLineInput | None = None
-    ending = EndRequest()
+    given: CommandLinePrompts | None = None
+    ending = DeferredExitRequest()
 
-    async def prepare() -> CommandLineInput:
+    async def prepare() -> CommandLinePrompts:
         """Prepares the session once the mode listens, so that questions of starting extensions are heard."""
         ui = (
-            EventUi(session.events.publish_now)
+            EventPublishingUi(session.events.publish_now)
             if face == "rpc"
-            else SilentUi(session.events.publish_now, face)
+            else HeadlessUi(session.events.publish_now, face)
         )
         extended = await connect_extensions(
-            assembled, options, paths, mode=face, ui=ui, shutdown=ending.request_end
+            assembled, options, paths, mode=face, ui=ui, shutdown=ending.request_exit
         )
-        if (left_out := untrusted_notice(assembled.project_trust.decision)) is not None:
+        if (left_out := untrusted_folder_notice(assembled.project_trust.decision)) is not None:
             print_problem(left_out)
         if options.verbose:
             print_note(startup_summary(assembled, extended.extensions))
@@ -122,16 +130,16 @@ async def _run_session(
             RpcTrustPrompt(assembled, paths, extended.trust).ask_in_background()
             for problem in assembled.problems:  # a reader of JSON lines does not read standard error
                 session.events.notify(problem, "warning")
-            return CommandLineInput()
+            return CommandLinePrompts()
         # Only now is it known which words are values of extensions' flags.
         return await set_goal(
             session, given if given is not None else read(extended.options), options.goal_check
         )
 
     if face == "rpc":
-        from app.modes.rpc.serve import run_rpc  # noqa: PLC0415  (this face only)
+        from app.modes.rpc.serve import run_rpc_mode  # noqa: PLC0415  (this face only)
 
-        return await run_rpc(
+        return await run_rpc_mode(
             session,
             prepare,
             merge=not options.no_merge_deltas,
@@ -157,30 +165,34 @@ async def _run_session(
     return code
 
 
-def _result_folder(options: Options, stood_in: Path) -> Path | None:
+def _result_folder(options: CommandLineOptions, stood_in: Path) -> Path | None:
     if options.result is None:
         return None
-    from app.modes.run_result import make_result_folder  # noqa: PLC0415  (only with `--result`)
+    from app.modes.run_result import make_run_result_folder  # noqa: PLC0415  (only with `--result`)
 
-    return make_result_folder(stood_in / options.result)
+    return make_run_result_folder(stood_in / options.result)
 
 
 async def _write_result(folder: Path, session: Session, code: int) -> int:
-    from app.modes.run_result import write_result  # noqa: PLC0415  (only with `--result`)
+    from app.modes.run_result import write_run_result_folder  # noqa: PLC0415  (only with `--result`)
 
-    return await write_result(folder, session, code)
+    return await write_run_result_folder(folder, session, code)
 
 
 async def _run_print_or_json(
-    options: Options, assembled: AssembledSession, face: Mode, prepare: PrepareSession, ending: EndRequest
+    options: CommandLineOptions,
+    assembled: AssembledSession,
+    face: Mode,
+    prepare: PrepareSession,
+    ending: DeferredExitRequest,
 ) -> int:
     """Runs print or JSON mode to its end."""
     session = assembled.session
-    schema = read_schema(Path(options.output_schema)) if options.output_schema is not None else None
+    schema = read_answer_schema(Path(options.output_schema)) if options.output_schema is not None else None
     if face == "json":
-        from app.modes.json_mode import run_json  # noqa: PLC0415  (this face only)
+        from app.modes.json_mode import run_json_mode  # noqa: PLC0415  (this face only)
 
-        return await run_json(
+        return await run_json_mode(
             session,
             prepare,
             merge=not options.no_merge_deltas,
@@ -188,12 +200,14 @@ async def _run_print_or_json(
             ending=ending,
             schema=schema,
         )
-    from app.modes.print_mode import run_print  # noqa: PLC0415  (this face only)
+    from app.modes.print_mode import run_print_mode  # noqa: PLC0415  (this face only)
 
-    return await run_print(session, prepare, partial(_next_step, assembled), ending=ending, schema=schema)
+    return await run_print_mode(
+        session, prepare, partial(_next_step, assembled), ending=ending, schema=schema
+    )
 
 
-def _is_guide_by_default(options: Options, assembled: AssembledSession) -> bool:
+def _is_guide_by_default(options: CommandLineOptions, assembled: AssembledSession) -> bool:
     """Whether the offline guide answers only because no other model can, rather than by choice."""
     model = assembled.model_choice.model
     is_wished = (
@@ -203,11 +217,11 @@ def _is_guide_by_default(options: Options, assembled: AssembledSession) -> bool:
 
 
 def _next_step(assembled: AssembledSession, message: AssistantMessage) -> str:
-    from app.assembly.error_remedies import NextSteps, RemedyTexts  # noqa: PLC0415  (with the first answer that fails)
+    from app.assembly.failure_advice import FailureAdvice, FailureAdviceTexts  # noqa: PLC0415  (with the first answer that fails)
 
-    ways = RemedyTexts(
+    ways = FailureAdviceTexts(
         log_in="bayou auth login",
         choose_model="--model chooses",
         show_context="Send less: a shorter prompt, fewer files, or start a new session",
     )
-    return NextSteps(assembled.model_choice, ways, os.environ).next_step(message)
+    return FailureAdvice(assembled.model_choice, ways, os.environ).next_step(message)

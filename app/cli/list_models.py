@@ -10,23 +10,23 @@ import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.printing import print_line, print_problem, safe_text
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.thinking import supported_thinking_levels
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.models import Model
-from tools.columns import align_columns
+from tools.text_tables import align_columns
 
 
 def list_models(
-    paths: Paths,
+    paths: BayouPaths,
     search: str,
     *,
     is_offline: bool,
-    options: Options = Options(),  # noqa: B008  (frozen)
+    options: CommandLineOptions = CommandLineOptions(),  # noqa: B008  (frozen)
 ) -> int:
     catalogue = ModelCatalogue.load_catalogue(paths.agent_dir, env=os.environ)
     credentials = Credentials(paths.agent_dir, os.environ)
@@ -40,19 +40,23 @@ def list_models(
 
 
 async def _complete_catalogue(
-    options: Options, paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, is_offline: bool
+    options: CommandLineOptions,
+    paths: BayouPaths,
+    catalogue: ModelCatalogue,
+    credentials: Credentials,
+    is_offline: bool,
 ) -> tuple[str, ...]:
     from app.assembly.extensions.extension_providers import load_extension_providers  # noqa: PLC0415  (with what extensions stand on)
 
-    if catalogue.unlisted_providers:
+    if catalogue.providers_without_listed_models:
         await _query_servers(paths, catalogue, credentials, {"offline": True} if is_offline else {})
     return await load_extension_providers(options, paths, catalogue, credentials)
 
 
 async def _query_servers(
-    paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, flags: Mapping[str, bool]
+    paths: BayouPaths, catalogue: ModelCatalogue, credentials: Credentials, flags: Mapping[str, bool]
 ) -> None:
-    from app.providers.models.discovery import discover_models, discovery_hint  # noqa: PLC0415  (only when servers are asked)
+    from app.providers.models.discovery import discover_models, model_list_problem_hint  # noqa: PLC0415  (only when servers are asked)
     from app.resources.settings.effective_settings import EffectiveSettings  # noqa: PLC0415  (beside it)
 
     network = EffectiveSettings(paths, flags=flags).settings.network
@@ -63,14 +67,23 @@ async def _query_servers(
         found = await discover_models(
             provider, catalogue, credentials, paths.agent_dir, proxy=network.http_proxy
         )
-        if told := discovery_hint(found):
+        if told := model_list_problem_hint(found):
             print_problem(f"{provider}: {told}")
 
-    await asyncio.gather(*map(ask, catalogue.unlisted_providers))
+    await asyncio.gather(*map(ask, catalogue.providers_without_listed_models))
     await AdapterRegistry().close_connections()
 
 
-_TABLE_HEADER = ("provider", "model", "context", "max output", "thinking", "images", "$/M in", "$/M out")
+_MODELS_TABLE_HEADER = (
+    "provider",
+    "model",
+    "context",
+    "max output",
+    "thinking",
+    "images",
+    "$/M in",
+    "$/M out",
+)
 
 
 def matching_models(models: tuple[Model, ...], search: str) -> tuple[Model, ...]:
@@ -94,7 +107,9 @@ def models_table(catalogue: ModelCatalogue, credentials: Credentials, search: st
             if search
             else "No provider is connected, because no API key is configured. See /login."
         ]
-    return align_columns([_TABLE_HEADER, *(tuple(map(safe_text, _model_row(model))) for model in shown)])
+    return align_columns(
+        [_MODELS_TABLE_HEADER, *(tuple(map(safe_text, _model_row(model))) for model in shown)]
+    )
 
 
 def _model_row(model: Model) -> tuple[str, ...]:

@@ -48,14 +48,14 @@ def _has_streams() -> bool:
 
 def _make_process_private(words: list[str]) -> None:
     # Before any process starts that could look; the version needs no protection.
-    from app.cli.process_protection import forbid_process_inspection, hide_key  # noqa: PLC0415
+    from app.cli.process_protection import forbid_process_inspection, hide_api_key_argument  # noqa: PLC0415
 
     forbid_process_inspection()
-    hide_key(words)
+    hide_api_key_argument(words)
 
 
 def _run_with_launch_frame(words: list[str]) -> int:
-    from app.cli.early_frame import show_launch_frame  # noqa: PLC0415  (knows the system and nothing else)
+    from app.cli.launch_frame import show_launch_frame  # noqa: PLC0415  (knows the system and nothing else)
 
     try:
         held = show_launch_frame(words)
@@ -67,7 +67,7 @@ def _run_with_launch_frame(words: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as problem:  # noqa: BLE001  (the last boundary: no traceback reaches a person)
-        from app.assembly.options import UsageError  # noqa: PLC0415  (a screen may have to be left first)
+        from app.assembly.command_line_options import UsageError  # noqa: PLC0415  (a screen may have to be left first)
 
         if not isinstance(problem, UsageError):
             return _report_crash(problem)
@@ -80,20 +80,20 @@ def _start_program(words: list[str], held: "EarlyTerminal | None") -> int:
     gc.disable()
     _make_process_private(words)
     # Help and usage errors need only the flags' table.
-    from app.cli.flags import help_text  # noqa: PLC0415
-    from app.cli.options import options_from, reject_misspelled_command  # noqa: PLC0415
+    from app.cli.flags import command_line_help_text  # noqa: PLC0415
+    from app.cli.option_parsing import parse_command_line_options, reject_misspelled_subcommand  # noqa: PLC0415
 
     subcommand = _find_subcommand(words)
     if subcommand is not None:
         gc.enable()
         return subcommand(words[1:])
-    reject_misspelled_command(words)
-    options = options_from(words)
+    reject_misspelled_subcommand(words)
+    options = parse_command_line_options(words)
     if options.version:
         print_line(f"bayou {VERSION}")
         return 0
     if options.help:
-        print_line(help_text())
+        print_line(command_line_help_text())
         return 0
     # Imported late: the session's modules take longer than all of the above.
     from app.cli.start_interface import start_interface  # noqa: PLC0415
@@ -111,10 +111,10 @@ def _report_crash(problem: Exception) -> int:
     # Imported here because only an internal error needs these.
     from pathlib import Path  # noqa: PLC0415
 
-    from app.assembly.crash_report import print_crash, report_crash  # noqa: PLC0415
-    from app.resources.paths import Paths  # noqa: PLC0415
+    from app.assembly.crash_report import print_crash_report, report_crash  # noqa: PLC0415
+    from app.resources.paths import BayouPaths  # noqa: PLC0415
 
-    return print_crash(report_crash(Paths.from_env(os.environ, Path("/")).crash_dir, problem))
+    return print_crash_report(report_crash(BayouPaths.from_env(os.environ, Path("/")).crash_dir, problem))
 
 
 def _flush_output(code: int) -> int:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 _PR_SET_DUMPABLE = 4
-_KEY_FLAG = "--api-key"
+_API_KEY_FLAG = "--api-key"
 _ARGUMENTS_START, _ARGUMENTS_END = 45, 46
 """Fields of `/proc/PID/stat`, counted behind the process's name."""
 
@@ -21,10 +21,10 @@ def forbid_process_inspection() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def hide_key(words: Sequence[str]) -> None:
+def hide_api_key_argument(words: Sequence[str]) -> None:
     """Overwrites the value of `--api-key` in the memory that the list of processes shows."""
-    keys = [word.partition("=")[2] for word in words if word.startswith(f"{_KEY_FLAG}=")]
-    keys += [word for flag, word in pairwise(words) if flag == _KEY_FLAG]
+    keys = [word.partition("=")[2] for word in words if word.startswith(f"{_API_KEY_FLAG}=")]
+    keys += [word for flag, word in pairwise(words) if flag == _API_KEY_FLAG]
     if sys.platform == "linux":
         for key in filter(None, keys):
             _overwrite_argument(key.encode("utf-8", "surrogateescape"))

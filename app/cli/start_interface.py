@@ -6,11 +6,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Literal
 
-from app.assembly.options import Options, UsageError, resolve_word_paths
+from app.assembly.command_line_options import CommandLineOptions, UsageError, resolve_option_paths
 from app.cli.change_folder import change_folder, current_folder
-from app.cli.early_frame import end_on_signals
-from app.resources.paths import Paths
-from app.resources.private_folders import make_folders_private
+from app.cli.launch_frame import exit_on_signals
+from app.resources.paths import BayouPaths
+from app.resources.private_folders import make_bayou_folders_private
 
 if TYPE_CHECKING:
     from widgets.terminal.early_terminal import EarlyTerminal
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 InterfaceKind = Literal["tui", "print", "json", "rpc", "acp"]
 
 
-def start_interface(options: Options, held: "EarlyTerminal | None" = None) -> int:
+def start_interface(options: CommandLineOptions, held: "EarlyTerminal | None" = None) -> int:
     """Builds the session and runs its interface. `held` is the terminal with its launch frame, if shown.
     Garbage collection is off until here."""
     if options.safe and options.extension_flags:
         raise UsageError(f"Unknown option: --{next(iter(options.extension_flags))}. See bayou --help.")
     if options.cwd is not None:
         change_folder(options.cwd)
-    paths = Paths.from_env(os.environ, current_folder())
-    options = resolve_word_paths(options, paths.cwd)
+    paths = BayouPaths.from_env(os.environ, current_folder())
+    options = resolve_option_paths(options, paths.cwd)
     if options.list_models or options.export is not None:
         gc.enable()
     if options.list_models:
@@ -37,8 +37,8 @@ def start_interface(options: Options, held: "EarlyTerminal | None" = None) -> in
         from app.cli.commands.export import write_export  # noqa: PLC0415  (only this needs the page's parts)
 
         return write_export(options.export, options.messages[0] if options.messages else None, paths)
-    make_folders_private(paths)
-    face = interface_for(options, stdin_is_tty=sys.stdin.isatty(), stdout_is_tty=sys.stdout.isatty())
+    make_bayou_folders_private(paths)
+    face = choose_interface(options, stdin_is_tty=sys.stdin.isatty(), stdout_is_tty=sys.stdout.isatty())
     if options.resume and face != "tui":
         raise UsageError(
             "--resume shows a list to choose from, which needs a terminal. "
@@ -59,7 +59,7 @@ def start_interface(options: Options, held: "EarlyTerminal | None" = None) -> in
         from widgets.terminal.early_terminal import EarlyTerminal  # noqa: PLC0415  (the other faces draw nothing)
 
         held = held or EarlyTerminal()
-        end_on_signals()
+        exit_on_signals()
         try:
             held.take_over_terminal()
             from app.tui.run import run_tui  # noqa: PLC0415  (Textual is the largest import of all)
@@ -75,7 +75,9 @@ def start_interface(options: Options, held: "EarlyTerminal | None" = None) -> in
     return asyncio.run(run_headless(options, paths, face))
 
 
-def interface_for(options: Options, *, stdin_is_tty: bool, stdout_is_tty: bool) -> InterfaceKind:
+def choose_interface(
+    options: CommandLineOptions, *, stdin_is_tty: bool, stdout_is_tty: bool
+) -> InterfaceKind:
     """Returns RPC and JSON when asked for; print when asked for or when there is no terminal to draw on."""
     if options.mode in ("rpc", "json", "acp"):
         return options.mode

@@ -25,16 +25,16 @@ def _package_command(name: str) -> Subcommand:
         from app.cli.change_folder import current_folder  # noqa: PLC0415
         from app.cli.confirm import confirm  # noqa: PLC0415
         from app.extensions.packages.package_commands import run_package_command as run_command  # noqa: PLC0415
-        from app.resources.paths import Paths  # noqa: PLC0415
+        from app.resources.paths import BayouPaths  # noqa: PLC0415
 
-        paths = Paths.from_env(os.environ, current_folder())
+        paths = BayouPaths.from_env(os.environ, current_folder())
         ask = confirm if sys.stdin.isatty() else None
         return run_command(name, words, paths, ask=ask, say=print_line, complain=print_problem)
 
     return run
 
 
-_PLUGIN_VERBS = {
+_PACKAGE_COMMAND_BY_PLUGIN_VERB = {
     "add": "install",
     "list": "list",
     "update": "update",
@@ -45,7 +45,7 @@ _PLUGIN_VERBS = {
 
 def _run_plugin_command(words: list[str]) -> int:
     """Runs a package command under the name that other agents have for it: a plugin is a package."""
-    verb = _PLUGIN_VERBS.get(words[0]) if words else None
+    verb = _PACKAGE_COMMAND_BY_PLUGIN_VERB.get(words[0]) if words else None
     if verb is None:
         usage = (
             "Usage: bayou plugin add SOURCE|NAME@MARKET [--yes] | list | update [NAME] [--yes] | remove "

@@ -5,7 +5,7 @@ from html import escape
 
 import msgspec
 
-_STYLE = """
+_USAGE_PAGE_CSS = """
 :root { color-scheme: light dark; --page: #fbfbf9; --ink: #1f2a2a; --muted: #59625f; --rule: #d5d2c8; --bar: #0f7a56; }
 @media (prefers-color-scheme: dark) {
   :root { --page: #12181a; --ink: #d8dfda; --muted: #9aa8a2; --rule: #2e3a3d; --bar: #7fc8a9; }
@@ -27,7 +27,7 @@ th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere; padd
 """
 
 
-class HtmlRow(msgspec.Struct, frozen=True, kw_only=True):
+class UsagePageRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the usage page: the sum of one day, model, project or session."""
 
     title: str
@@ -36,21 +36,21 @@ class HtmlRow(msgspec.Struct, frozen=True, kw_only=True):
     figures: tuple[str, ...]
 
 
-class HtmlTable(msgspec.Struct, frozen=True, kw_only=True):
+class UsagePageTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table of the usage page: the sums by day, model, project or session."""
 
     title: str
     head: tuple[str, ...]
-    rows: tuple[HtmlRow, ...]
+    rows: tuple[UsagePageRow, ...]
 
 
-def usage_page(total: str, tables: Sequence[HtmlTable], left_out: Sequence[str]) -> str:
+def usage_page(total: str, tables: Sequence[UsagePageTable], left_out: Sequence[str]) -> str:
     """Returns the usage of all sessions as an HTML page. `left_out`: the sessions that were not counted, and
     why."""
     parts = [
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Usage of bayou</title><style>{_STYLE}</style></head><body>",
+        f"<title>Usage of bayou</title><style>{_USAGE_PAGE_CSS}</style></head><body>",
         f"<h1>Usage of bayou</h1><p>{escape(total)}</p>",
         *map(_table_html, tables),
         *(f"<p>Not counted: {escape(one)}</p>" for one in left_out),
@@ -59,7 +59,7 @@ def usage_page(total: str, tables: Sequence[HtmlTable], left_out: Sequence[str])
     return "\n".join(parts)
 
 
-def _table_html(table: HtmlTable) -> str:
+def _table_html(table: UsagePageTable) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in table.head)
     rows = "\n".join(map(_row_html, table.rows))
     return (
@@ -69,7 +69,7 @@ def _table_html(table: HtmlTable) -> str:
     )
 
 
-def _row_html(row: HtmlRow) -> str:
+def _row_html(row: UsagePageRow) -> str:
     figures = "".join(f"<td>{escape(figure)}</td>" for figure in row.figures)
     width = max(1, round(100 * row.share)) if row.share > 0 else 0
     return (

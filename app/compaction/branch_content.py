@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from app.compaction.compaction_plan import apply_context_edits, message_of
-from app.compaction.context_meter import estimate_tokens
+from app.compaction.compaction_plan import apply_context_edits, conversation_message_of_entry
+from app.compaction.context_meter import estimate_message_tokens
 from app.sessions.context_projection import message_from_entry
 from app.values.entries import CompactionEntry, Entry
 from app.values.messages import BranchSummaryMessage, CompactionSummaryMessage, Message, ToolResultMessage
 
 
-class BranchContent(msgspec.Struct, frozen=True, kw_only=True):
+class BranchMessagesToSummarise(msgspec.Struct, frozen=True, kw_only=True):
     """The messages of a session branch that are summarised."""
 
     messages: tuple[Message, ...]
@@ -20,7 +20,7 @@ class BranchContent(msgspec.Struct, frozen=True, kw_only=True):
     """The number of older messages that did not fit."""
 
 
-def branch_content(entries: Sequence[Entry], budget_tokens: int) -> BranchContent:
+def branch_content(entries: Sequence[Entry], budget_tokens: int) -> BranchMessagesToSummarise:
     """Selects the messages of a branch for its summary from `entries`, which reach from below the common ancestor
     to the old leaf.
 
@@ -35,16 +35,20 @@ def branch_content(entries: Sequence[Entry], budget_tokens: int) -> BranchConten
     kept: list[Message] = []
     total = 0
     for message in reversed(messages):
-        size = estimate_tokens(message)
+        size = estimate_message_tokens(message)
         is_summary = isinstance(message, CompactionSummaryMessage | BranchSummaryMessage)
         if total + size > budget_tokens and not (is_summary and total < 0.9 * budget_tokens):
             break
         kept.append(message)
         total += size
     kept.reverse()
-    return BranchContent(messages=tuple(kept), omitted_count=len(messages) - len(kept))
+    return BranchMessagesToSummarise(messages=tuple(kept), omitted_count=len(messages) - len(kept))
 
 
 def _summarised_message(entry: Entry) -> Message | None:
-    message = message_from_entry(entry) if isinstance(entry, CompactionEntry) else message_of(entry)
+    message = (
+        message_from_entry(entry)
+        if isinstance(entry, CompactionEntry)
+        else conversation_message_of_entry(entry)
+    )
     return None if isinstance(message, ToolResultMessage) else message

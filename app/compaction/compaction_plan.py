@@ -7,9 +7,13 @@ from typing import Any
 
 import msgspec
 
-from app.compaction.context_meter import ContextLimits, estimate_tokens
+from app.compaction.context_meter import ContextLimits, estimate_message_tokens
 from app.compaction.touched_files import FileLists
-from app.sessions.context_projection import apply_context_edit, in_call_order, message_from_entry
+from app.sessions.context_projection import (
+    apply_edit_to_context_message,
+    message_from_entry,
+    sort_results_in_call_order,
+)
 from app.values.entries import (
     CompactionEntry,
     ContextEditEntry,
@@ -31,11 +35,11 @@ from app.values.messages import (
 from app.values.user_errors import UserError
 
 _OMITTED_ENTRY_TYPE = "bayou.left-out"
-_USUAL_SUMMARY_TOKENS = 1_500
+_TYPICAL_SUMMARY_TOKENS = 1_500
 """The usual size of a summary in tokens."""
 
 
-TOO_SMALL_TEXT = "Nothing to compact (session too small)"
+TOO_SMALL_TO_COMPACT_TEXT = "Nothing to compact (session too small)"
 
 
 class NothingToCompact(UserError):
@@ -70,9 +74,9 @@ class CompactionPlan(msgspec.Struct, frozen=True, kw_only=True):
     def freed_tokens(self) -> int:
         """Estimates the tokens that are freed: the removed messages and the earlier summary, less the new
         summary."""
-        size = sum(estimate_tokens(message) for message in self.discarded_messages)
+        size = sum(estimate_message_tokens(message) for message in self.discarded_messages)
         size += len(self.previous_summary or "") // 4
-        return max(0, size - min(_USUAL_SUMMARY_TOKENS, size // 2))
+        return max(0, size - min(_TYPICAL_SUMMARY_TOKENS, size // 2))
 
 
 def plan_compaction(
@@ -99,7 +103,7 @@ def plan_compaction(
     history = _messages_in_order(edited_path[start : turn_start if is_split else cut])
     prefix = _messages_in_order(edited_path[turn_start:cut]) if is_split else ()
     if not history and not prefix:
-        raise NothingToCompact(TOO_SMALL_TEXT)
+        raise NothingToCompact(TOO_SMALL_TO_COMPACT_TEXT)
     kept = _messages_in_order(edited_path[cut:])
     first_kept = edited_path[cut].id
     return CompactionPlan(
@@ -141,10 +145,10 @@ def apply_context_edits(path: Sequence[Entry]) -> Sequence[Entry]:
 
 def _entry_after_context_edit(entry: Entry, edit: ContextEditEntry) -> Entry:
     if isinstance(entry, MessageEntry):
-        changed = apply_context_edit(entry.message, edit)
+        changed = apply_edit_to_context_message(entry.message, edit)
         return entry if changed is None else msgspec.structs.replace(entry, message=changed)
     if isinstance(entry, CustomMessageEntry):
-        message = apply_context_edit(
+        message = apply_edit_to_context_message(
             CustomMessage(custom_type=entry.custom_type, content=entry.content), edit
         )
         if isinstance(message, CustomMessage):
@@ -152,7 +156,7 @@ def _entry_after_context_edit(entry: Entry, edit: ContextEditEntry) -> Entry:
     return entry
 
 
-def message_of(entry: Entry) -> Message | None:
+def conversation_message_of_entry(entry: Entry) -> Message | None:
     """Returns the conversation message of an entry; None if the entry is not part of the conversation."""
     if isinstance(entry, MessageEntry):
         return None if isinstance(entry.message, SystemMessage) else entry.message
@@ -160,7 +164,11 @@ def message_of(entry: Entry) -> Message | None:
 
 
 def _messages_in_order(entries: Sequence[Entry]) -> tuple[Message, ...]:
-    return tuple(in_call_order([message for entry in entries if (message := message_of(entry)) is not None]))
+    return tuple(
+        sort_results_in_call_order(
+            [message for entry in entries if (message := conversation_message_of_entry(entry)) is not None]
+        )
+    )
 
 
 def _last_compaction_and_start(path: Sequence[Entry]) -> tuple[CompactionEntry | None, int]:
@@ -179,10 +187,10 @@ def _find_cut_position(path: Sequence[Entry], start: int, keep_tokens: int) -> i
     total = 0
     reached = start
     for index in range(len(path) - 1, start - 1, -1):
-        message = message_of(path[index])
+        message = conversation_message_of_entry(path[index])
         if message is None:
             continue
-        total += estimate_tokens(message)
+        total += estimate_message_tokens(message)
         if total >= keep_tokens:
             reached = index
             break
@@ -224,7 +232,7 @@ def _positions_splitting_calls(path: Sequence[Entry]) -> set[int]:
     callers: dict[str, int] = {}
     closed: set[int] = set()
     for index, entry in enumerate(path):
-        message = message_of(entry)
+        message = conversation_message_of_entry(entry)
         if isinstance(message, AssistantMessage):
             callers.update(dict.fromkeys((call.id for call in message.tool_calls), index))
         elif isinstance(message, ToolResultMessage):
@@ -234,7 +242,7 @@ def _positions_splitting_calls(path: Sequence[Entry]) -> set[int]:
 
 def _can_start_context(entry: Entry) -> bool:
     return isinstance(
-        message_of(entry),
+        conversation_message_of_entry(entry),
         UserMessage | AssistantMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage,
     )
 
@@ -243,7 +251,9 @@ def _move_above_state_entries(path: Sequence[Entry], cut: int, start: int) -> in
     """Moves the cut up over entries directly before it that change the model or other state, because they belong to
     the messages after them."""
     while (
-        cut > start and message_of(path[cut - 1]) is None and not isinstance(path[cut - 1], CompactionEntry)
+        cut > start
+        and conversation_message_of_entry(path[cut - 1]) is None
+        and not isinstance(path[cut - 1], CompactionEntry)
     ):
         cut -= 1
     return cut
@@ -251,7 +261,10 @@ def _move_above_state_entries(path: Sequence[Entry], cut: int, start: int) -> in
 
 def _turn_start(path: Sequence[Entry], start: int, cut: int) -> int:
     """Returns the start of the turn that the compaction's cut splits, or the cut itself if it is between turns."""
-    first = next((index for index in range(cut, len(path)) if message_of(path[index]) is not None), cut)
+    first = next(
+        (index for index in range(cut, len(path)) if conversation_message_of_entry(path[index]) is not None),
+        cut,
+    )
     if first >= len(path) or _starts_turn(path[first]):
         return cut
     for index in range(first, start - 1, -1):
@@ -261,5 +274,5 @@ def _turn_start(path: Sequence[Entry], start: int, cut: int) -> int:
 
 
 def _starts_turn(entry: Entry) -> bool:
-    message = message_of(entry)
+    message = conversation_message_of_entry(entry)
     return message is not None and not isinstance(message, AssistantMessage | ToolResultMessage)

@@ -42,7 +42,7 @@ class ContextLimits(msgspec.Struct, frozen=True, kw_only=True):
         return context_window > 0 and tokens > context_window - self.reserve_tokens
 
 
-def estimate_tokens(message: Message) -> int:
+def estimate_message_tokens(message: Message) -> int:
     """Estimates the tokens of a message as a quarter of its characters, which is exact enough to decide when to
     compact."""
     return math.ceil(_count_characters(message) / 4)
@@ -93,7 +93,7 @@ def _block_characters(block: Content) -> int:
             assert_never(block)
 
 
-class ContextMeter:
+class ContextTokenMeter:
     """Measures the context in tokens: the provider's count at the last answer plus an estimate for the messages
     behind it."""
 
@@ -110,14 +110,14 @@ class ContextMeter:
             if (tokens := _reported_context_size(message)) and (trusted is None or message.id in trusted):
                 self._counted = tokens
                 return
-            self._estimated += estimate_tokens(message)
+            self._estimated += estimate_message_tokens(message)
 
     def count_message(self, message: Message) -> None:
         if tokens := _reported_context_size(message):
             self._counted = tokens
             self._estimated = 0
         else:
-            self._estimated += estimate_tokens(message)
+            self._estimated += estimate_message_tokens(message)
 
     @property
     def tokens(self) -> int:

@@ -18,7 +18,7 @@ from app.values.messages import (
     UserMessage,
 )
 
-_MAX_RESULT_CHARS = 2_000
+_MAX_SUMMARISED_RESULT_CHARS = 2_000
 
 
 def conversation_text(messages: Iterable[Message]) -> str:
@@ -58,6 +58,7 @@ def _call_text(name: str, arguments: dict[str, object]) -> str:
 
 
 def _truncate_result(text: str) -> str:
-    if len(text) <= _MAX_RESULT_CHARS:
+    if len(text) <= _MAX_SUMMARISED_RESULT_CHARS:
         return text
-    return f"{text[:_MAX_RESULT_CHARS]}\n[... {len(text) - _MAX_RESULT_CHARS} more characters truncated]"
+    left_out = len(text) - _MAX_SUMMARISED_RESULT_CHARS
+    return f"{text[:_MAX_SUMMARISED_RESULT_CHARS]}\n[... {left_out} more characters truncated]"

@@ -9,10 +9,10 @@ import msgspec
 from app.values.content import ToolCall
 from app.values.entries import BranchSummaryEntry, CompactionEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage
-from tools.effects import CallFiles
+from tools.call_effects import FilesOfRecordedCall
 
-FilesOfCall = Callable[[ToolCall], CallFiles]
-_SUMMARY_ENTRIES = (BranchSummaryEntry, CompactionEntry)
+FilesOfCall = Callable[[ToolCall], FilesOfRecordedCall]
+_SUMMARY_ENTRY_TYPES = (BranchSummaryEntry, CompactionEntry)
 
 
 class FileLists(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -36,7 +36,10 @@ def touched_files(entries: Collection[Entry], of_call: FilesOfCall, *, carried: 
     """Collects the read and changed files from the tool calls in `entries`, from summaries of other branches,
     and from `carried` details. For a thread, since `of_call` may read files."""
     read, changed = set[str](), set[str]()
-    for details in (carried, *(entry.details for entry in entries if isinstance(entry, _SUMMARY_ENTRIES))):
+    for details in (
+        carried,
+        *(entry.details for entry in entries if isinstance(entry, _SUMMARY_ENTRY_TYPES)),
+    ):
         if isinstance(details, dict):
             read |= _texts_in_list(details.get("readFiles"))
             changed |= _texts_in_list(details.get("modifiedFiles"))
@@ -57,7 +60,7 @@ def _executed_calls(entry: Entry) -> Sequence[ToolCall]:
     return message.tool_calls
 
 
-def extension_details(details: Any) -> dict[str, Any]:
+def extension_summary_details(details: Any) -> dict[str, Any]:
     """Returns the summary details that an extension added, without the file lists."""
     if isinstance(details, dict):
         return details

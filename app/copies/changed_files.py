@@ -5,12 +5,20 @@ from pathlib import Path
 
 import msgspec
 
-from app.copies.repository_copies import Baseline, GitFailed
+from app.copies.repository_copies import FolderBaseline, GitFailed
 
-NESTED_REPOSITORY_MODE = "160000"
+GIT_SUBMODULE_FILE_MODE = "160000"
 _LINK_MODE, _EXECUTABLE_MODE, _NO_MODE = "120000", "100755", "000000"
-_ZERO_DIGIT = "0"
-_DIFF_COMMAND = ("diff", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none")
+_NULL_OBJECT_ID_DIGIT = "0"
+_GIT_RAW_DIFF_COMMAND = (
+    "diff",
+    "--cached",
+    "--raw",
+    "-z",
+    "--no-renames",
+    "--no-abbrev",
+    "--ignore-submodules=none",
+)
 
 
 class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +32,7 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the file became executable (True) or stopped being so (False); None: it did not change."""
 
 
-class CopyChanges(msgspec.Struct, frozen=True, kw_only=True):
+class RepositoryCopyChanges(msgspec.Struct, frozen=True, kw_only=True):
     """The changed files of a repository copy."""
 
     files: tuple[ChangedFile, ...] = ()
@@ -32,11 +40,13 @@ class CopyChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Paths that cannot be delivered as files: links and repositories."""
 
 
-async def changes_in_index(baseline: Baseline, folder: Path) -> CopyChanges:
+async def changed_files_since_baseline(baseline: FolderBaseline, folder: Path) -> RepositoryCopyChanges:
     """Returns the files that differ between a baseline's tree and its index. Raises `UserError`."""
-    rows = list(_parse_raw_diff(await baseline.read_text(folder, *_DIFF_COMMAND, baseline.tree)))
+    rows = list(
+        _parse_raw_diff(await baseline.run_and_read_text(folder, *_GIT_RAW_DIFF_COMMAND, baseline.tree))
+    )
     files = [
-        row for row in rows if not {row.mode_before, row.mode_after} & {NESTED_REPOSITORY_MODE, _LINK_MODE}
+        row for row in rows if not {row.mode_before, row.mode_after} & {GIT_SUBMODULE_FILE_MODE, _LINK_MODE}
     ]
     ids = [one for row in files for one in (row.id_before, row.id_after)]
     blobs = [one async for one in _read_blobs(baseline, folder, ids)]
@@ -49,7 +59,7 @@ async def changes_in_index(baseline: Baseline, folder: Path) -> CopyChanges:
         )
         for at, row in enumerate(files)
     ]
-    return CopyChanges(
+    return RepositoryCopyChanges(
         files=tuple(found), unsupported_files=tuple(row.path for row in rows if row not in files)
     )
 
@@ -77,13 +87,13 @@ def _parse_raw_diff(told: str) -> Iterator[_RawDiffRow]:
         yield _RawDiffRow(before, after, old, new, path)
 
 
-async def _read_blobs(baseline: Baseline, folder: Path, ids: list[str]) -> AsyncIterator[bytes | None]:
+async def _read_blobs(baseline: FolderBaseline, folder: Path, ids: list[str]) -> AsyncIterator[bytes | None]:
     """Yields the content of each git object; None for an id of zeros, which means no object."""
-    wanted = "".join(f"{one}\n" for one in ids if one.strip(_ZERO_DIGIT))
+    wanted = "".join(f"{one}\n" for one in ids if one.strip(_NULL_OBJECT_ID_DIGIT))
     told = await baseline.read_bytes(folder, "cat-file", "--batch", given=wanted.encode()) if wanted else b""
     at = 0
     for one in ids:
-        if not one.strip(_ZERO_DIGIT):
+        if not one.strip(_NULL_OBJECT_ID_DIGIT):
             yield None
             continue
         end = told.index(b"\n", at)

@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 
 from app.values.user_errors import UserError
-from tools.git.git_command import GitCommand, make_git_command
+from tools.git.git_command import ReadOnlyGitCommand, make_read_only_git_command
 from tools.git.git_config import GitConfiguration
 
-_GIT_TIMEOUT = 600.0
-_ALLOW_LOCAL_CLONE = ("-c", "protocol.file.allow=always")
+_COPY_GIT_TIMEOUT_SECONDS = 600.0
+_GIT_ALLOW_FILE_CLONE_OPTIONS = ("-c", "protocol.file.allow=always")
 _MAX_PATCH_BYTES = 64 << 20
-_DIFF_COMMAND = (
+_GIT_PATCH_DIFF_COMMAND = (
     *("diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"),
     *("--src-prefix=a/", "--dst-prefix=b/"),
 )
@@ -29,12 +29,12 @@ class GitFailed(UserError):
     """Raised if a git command failed."""
 
 
-class Git(msgspec.Struct, frozen=True):
+class RepositoryGit(msgspec.Struct, frozen=True):
     """Runs git commands for copies of repositories, without hooks and without the repository's configuration."""
 
     home: Path
 
-    async def read_text(self, folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
+    async def run_and_read_text(self, folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
         """Runs a git command and returns its output as text. Raises `GitFailed`."""
         return (await self.read_bytes(folder, *words, env=env)).decode("utf-8", "surrogateescape")
 
@@ -44,10 +44,10 @@ class Git(msgspec.Struct, frozen=True):
         """Runs a git command and returns its output; `given` is git's input. Raises `GitFailed`."""
         command = self._command(folder, words, env or {})
         try:
-            code, told = await command.run_async(_GIT_TIMEOUT, given)
+            code, told = await command.run_async(_COPY_GIT_TIMEOUT_SECONDS, given)
         except TimeoutError:
             raise GitFailed(
-                f"git {_git_subcommand(words)} in {folder} took longer than {_GIT_TIMEOUT:g} s."
+                f"git {_git_subcommand(words)} in {folder} took longer than {_COPY_GIT_TIMEOUT_SECONDS:g} s."
             ) from None
         except OSError as problem:
             raise GitFailed(f"git cannot be started: {problem.strerror}.") from None
@@ -59,8 +59,8 @@ class Git(msgspec.Struct, frozen=True):
             )
         return told
 
-    def _command(self, folder: Path, words: tuple[str, ...], env: Mapping[str, str]) -> GitCommand:
-        command = make_git_command(folder, *words, repository=GitConfiguration(), home=self.home)
+    def _command(self, folder: Path, words: tuple[str, ...], env: Mapping[str, str]) -> ReadOnlyGitCommand:
+        command = make_read_only_git_command(folder, *words, repository=GitConfiguration(), home=self.home)
         if command is None:
             raise GitFailed("git is not installed. Install it: patches are made with it.")
         return msgspec.structs.replace(command, environment={**command.environment, **env})
@@ -69,21 +69,23 @@ class Git(msgspec.Struct, frozen=True):
         """Returns the commit id of a revision; None if there is none."""
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         try:
-            return (await self.read_text(repository, *words)).strip()
+            return (await self.run_and_read_text(repository, *words)).strip()
         except GitFailed:
             return None
 
     async def has_uncommitted_changes(self, repository: Path) -> bool:
         """Whether files of the folder differ from the last commit, or are new."""
         return bool(
-            await self.read_text(repository, "status", "--porcelain", "-z", "--untracked-files=normal")
+            await self.run_and_read_text(
+                repository, "status", "--porcelain", "-z", "--untracked-files=normal"
+            )
         )
 
 
-class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+class FolderBaseline(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a folder before anyone works in it: a tree or a commit in a store, with a separate index."""
 
-    git: Git
+    git: RepositoryGit
     store: Path
     """The git folder that stores the state. It is outside the folder, so that nothing in the folder can change its
     configuration."""
@@ -91,22 +93,24 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     tree: str
 
     @classmethod
-    async def record_folder(cls, git: Git, store: Path, index: Path, folder: Path) -> "Baseline":
+    async def record_folder(
+        cls, git: RepositoryGit, store: Path, index: Path, folder: Path
+    ) -> "FolderBaseline":
         """Records all files of a folder that git would not ignore, and returns them as a baseline."""
         return await cls(git=git, store=store, index=index, tree="").record_present_state(folder)
 
-    async def record_present_state(self, folder: Path) -> "Baseline":
+    async def record_present_state(self, folder: Path) -> "FolderBaseline":
         """Records the present state of the folder, and returns it as a new baseline."""
-        await self.read_text(folder, "add", "--all")
-        tree = (await self.read_text(folder, "write-tree")).strip()
+        await self.run_and_read_text(folder, "add", "--all")
+        tree = (await self.run_and_read_text(folder, "write-tree")).strip()
         return msgspec.structs.replace(self, tree=tree)
 
     async def patch(self, folder: Path) -> str:
         """Returns the changes since the baseline, including new files, in the form that `git apply` reads."""
-        await self.read_text(folder, "add", "--all")
-        return await self.read_text(folder, *_DIFF_COMMAND, self.tree)
+        await self.run_and_read_text(folder, "add", "--all")
+        return await self.run_and_read_text(folder, *_GIT_PATCH_DIFF_COMMAND, self.tree)
 
-    async def read_text(self, folder: Path, *words: str) -> str:
+    async def run_and_read_text(self, folder: Path, *words: str) -> str:
         """Runs a git command with the baseline's store and index, and returns its output as text."""
         return (await self.read_bytes(folder, *words)).decode("utf-8", "surrogateescape")
 
@@ -119,7 +123,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 class RepositoryCopies:
     """Copies each repository once into a store, when the first clone of it is made."""
 
-    def __init__(self, git: Git, folder: Path, *, shares_objects: bool = False) -> None:
+    def __init__(self, git: RepositoryGit, folder: Path, *, shares_objects: bool = False) -> None:
         """Prepares the store. With `shares_objects`, the copies read the objects of their repositories, which costs
         no time and no space but needs the repositories to stay."""
         self._git = git
@@ -127,7 +131,7 @@ class RepositoryCopies:
         self._clone_options = ("--shared",) if shares_objects else ("--no-hardlinks", "--dissociate")
         self._stores: dict[str, asyncio.Task[Path]] = {}
 
-    async def store_for(self, repository: Path) -> Path:
+    async def clone_store_for(self, repository: Path) -> Path:
         name = hashlib.sha256(os.fsencode(repository)).hexdigest()[:16]
         if name not in self._stores:
             self._stores[name] = asyncio.ensure_future(
@@ -135,7 +139,7 @@ class RepositoryCopies:
             )
         return await asyncio.shield(self._stores[name])
 
-    async def empty_store(self) -> Path:
+    async def empty_git_store(self) -> Path:
         """Returns an empty git store for folders that are no repositories."""
         if "" not in self._stores:
             self._stores[""] = asyncio.ensure_future(self._make_empty_store(self._folder / "folders.git"))
@@ -151,26 +155,26 @@ class RepositoryCopies:
         await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
         words = ("clone", "--quiet", "--no-checkout", *self._clone_options, "--template=")
         env = {"GIT_ALLOW_PROTOCOL": "file"}
-        await self._git.read_text(
-            place.parent, *_ALLOW_LOCAL_CLONE, *words, "--", str(repository), str(place), env=env
+        await self._git.run_and_read_text(
+            place.parent, *_GIT_ALLOW_FILE_CLONE_OPTIONS, *words, "--", str(repository), str(place), env=env
         )
-        await self._git.read_text(place, "remote", "remove", "origin")
+        await self._git.run_and_read_text(place, "remote", "remove", "origin")
         return place / ".git"
 
     async def _make_empty_store(self, place: Path) -> Path:
         await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
-        await self._git.read_text(place.parent, "init", "--quiet", "--bare", str(place))
+        await self._git.run_and_read_text(place.parent, "init", "--quiet", "--bare", str(place))
         return place
 
-    async def check_out(self, repository: Path, commit: str, folder: Path, index: Path) -> Baseline:
+    async def check_out(self, repository: Path, commit: str, folder: Path, index: Path) -> FolderBaseline:
         """Makes `folder` a clone of the store at that commit, on no branch and without a remote."""
-        store = await self.store_for(repository)
+        store = await self.clone_store_for(repository)
         await asyncio.to_thread(
             shutil.copytree, store, folder / ".git", symlinks=True, copy_function=_link_or_copy
         )
-        await self._git.read_text(folder, "checkout", "--quiet", "--detach", commit)
+        await self._git.run_and_read_text(folder, "checkout", "--quiet", "--detach", commit)
         await asyncio.to_thread(shutil.copyfile, folder / ".git" / "index", index)
-        return Baseline(git=self._git, store=store, index=index, tree=commit)
+        return FolderBaseline(git=self._git, store=store, index=index, tree=commit)
 
 
 def _link_or_copy(source: str, place: str) -> None:

@@ -9,22 +9,22 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from app.agent.abort import Abort
-from app.agent.loop_ports import LoopPorts
-from app.agent.queues import AsideMessage
-from app.agent.tool_results import describe_error
+from app.agent.abort_signal import AbortSignal
+from app.agent.loop_ports import AgentLoopDependencies
+from app.agent.message_queues import AsideMessage
+from app.agent.tool_results import describe_error_in_one_line
 from app.engine.context.compactor import Compactor
 from app.engine.core.retry_policy import RetryDelay
 from app.engine.core.run_events import OpenRunEvents
 from app.engine.core.session_core import SessionCore
-from app.engine.files.file_parts import FileParts
+from app.engine.files.file_parts import SessionFileParts
 from app.engine.goals.session_goal import SessionGoal
 from app.engine.jobs.background_jobs import JobTable
 from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.planning.todo_list import TodoList
 from app.engine.settings_watch import SettingsWatch
-from app.engine.tools.tool_parts import ToolParts
+from app.engine.tools.tool_parts import SessionToolParts
 from app.engine.user_runs.user_shell import UserShell
 from app.sessions.errors import SessionWriteError
 from app.values.events import (
@@ -61,8 +61,8 @@ class AgentRunner:
         requests: ModelRequests,
         compactor: Compactor,
         permits: PermissionGate,
-        tools: ToolParts,
-        files: FileParts,
+        tools: SessionToolParts,
+        files: SessionFileParts,
         jobs: JobTable,
         shell: UserShell,
         todos: TodoList,
@@ -84,7 +84,7 @@ class AgentRunner:
             core, requests=requests, permits=permits, tools=tools, files=files, todos=todos
         )
         self._task: asyncio.Task[None] | None = None
-        self._abort = Abort()
+        self._abort = AbortSignal()
         self._open_events = OpenRunEvents()
         self._retry_attempt = 0
         self.interruption = AnswerInterruption(
@@ -101,7 +101,7 @@ class AgentRunner:
         return self._task is not None and not self._task.done()
 
     @property
-    def abort_signal(self) -> Abort:
+    def abort_signal(self) -> AbortSignal:
         """The abort signal of the current run, or of the last one."""
         return self._abort
 
@@ -109,7 +109,7 @@ class AgentRunner:
         """Starts an agent run with `prompts`; without prompts it continues the conversation."""
         if self.is_running:
             raise RuntimeError("A run is already in progress.")
-        self._abort = Abort()
+        self._abort = AbortSignal()
         self._open_events = OpenRunEvents()
         self._retry_attempt = 0
         self._core.run_start.call_all()
@@ -121,7 +121,7 @@ class AgentRunner:
             watch = asyncio.get_running_loop().create_task(self._stop_at_time_limit(self._abort))
             self._task.add_done_callback(lambda _: watch.cancel())
 
-    async def _stop_at_time_limit(self, abort: Abort) -> None:
+    async def _stop_at_time_limit(self, abort: AbortSignal) -> None:
         """Stops the run when its time limit is reached."""
         while left := self._requests.budget.seconds_left:  # noqa: ASYNC110  (a clock has no event)
             await asyncio.sleep(left)
@@ -129,7 +129,7 @@ class AgentRunner:
         abort.set()
         self.countdown.cancel()
 
-    async def abort_run(self) -> None:
+    async def abort_cells(self) -> None:
         """Stops the run or the wait before a retry, and waits until it has settled."""
         self._abort.set()
         self.countdown.cancel()
@@ -141,7 +141,7 @@ class AgentRunner:
             await asyncio.wait([self._task])
 
     async def _run_prompts(self, prompts: list[Message]) -> None:
-        from app.agent import loop  # noqa: PLC0415  (`Session.warm_up` has loaded it)
+        from app.agent import agent_loop  # noqa: PLC0415  (`Session.warm_up` has loaded it)
 
         try:
             await self._run_until_idle(prompts)
@@ -149,11 +149,11 @@ class AgentRunner:
             await self._event_bus.publish(Notice(level="error", text=str(problem)))
             self._abort.set()
             await self._close_open_events(str(problem))
-        except loop.NothingToContinue as problem:
+        except agent_loop.NothingToContinue as problem:
             await self._event_bus.publish(Notice(level="error", text=str(problem)))
         except Exception as problem:  # noqa: BLE001  (after any error the session accepts prompts again)
             text = (
-                f"The run ended early: {describe_error(problem)}. Finished work is kept; send a prompt to "
+                f"The run ended early: {describe_error_in_one_line(problem)}. Finished work is kept; send a prompt to "
                 "continue."
             )
             await self._event_bus.publish(Notice(level="error", text=text))
@@ -169,7 +169,7 @@ class AgentRunner:
             await self._event_bus.publish(event)
 
     async def _run_until_idle(self, prompts: list[Message]) -> None:
-        from app.agent import loop  # noqa: PLC0415  (as above)
+        from app.agent import agent_loop  # noqa: PLC0415  (as above)
 
         pending: list[Message] = prompts
         is_queued = False
@@ -177,9 +177,9 @@ class AgentRunner:
             self._settings_watch.reload_if_changed()  # every run begins with the present settings
             ports = self._loop_ports()
             if pending:
-                await self._consume_events(loop.run_loop(pending, ports, is_from_queue=is_queued))
+                await self._consume_events(agent_loop.run_agent_loop(pending, ports, is_from_queue=is_queued))
             else:
-                await self._consume_events(loop.resume_loop(self._conversation.messages, ports))
+                await self._consume_events(agent_loop.resume_agent_loop(self._conversation.messages, ports))
             if await self._continue_or_stop() == "continue":
                 pending, self._pending_messages = self._pending_messages, []
                 continue
@@ -193,9 +193,9 @@ class AgentRunner:
             if not pending:
                 return
 
-    def _loop_ports(self) -> LoopPorts:
+    def _loop_ports(self) -> AgentLoopDependencies:
         """Returns the loop's ports for one run."""
-        return LoopPorts(
+        return AgentLoopDependencies(
             request_answer=self._requests.request_answer,
             tools=self._core.toolbox.callable_tools,
             reason_unavailable=self._core.toolbox.withheld_reason,
@@ -383,7 +383,10 @@ class AgentRunner:
         return [*(self._queues.take_next("steering") or self._queues.take_next("follow_up"))]
 
     async def _finish_run(self) -> None:
-        for note in (*await self._jobs.take_warnings(), *await self._permissions.boxes.notes_between_calls()):
+        for note in (
+            *await self._jobs.take_warnings(),
+            *await self._permissions.boxes.autorun_file_notes_between_calls(),
+        ):
             await self._event_bus.publish(Notice(level="warning", text=note))
         try:
             for aside in self._queues.take_asides():

@@ -7,9 +7,9 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from app.compaction.context_meter import estimate_tokens
+from app.compaction.context_meter import estimate_message_tokens
 from app.compaction.conversation_text import conversation_text
-from app.engine.core.toolbox import tool_declarations
+from app.engine.core.toolbox import sorted_tool_declarations
 from app.engine.repository.repository_maps import FOLDER_MAP_MESSAGE_TYPE
 from app.engine.session import Session
 from app.sessions.context_projection import merge_system_messages
@@ -31,20 +31,27 @@ from app.values.messages import (
 from app.values.wire import to_wire
 
 BreakdownGroup = Literal["prompt", "files", "skills", "tools", "messages", "results"]
-BREAKDOWN_GROUPS: tuple[BreakdownGroup, ...] = ("prompt", "files", "skills", "tools", "messages", "results")
-_GROUP_BY_SECTION: Mapping[str, BreakdownGroup] = {
+CONTEXT_BREAKDOWN_GROUPS: tuple[BreakdownGroup, ...] = (
+    "prompt",
+    "files",
+    "skills",
+    "tools",
+    "messages",
+    "results",
+)
+_BREAKDOWN_GROUP_BY_PROMPT_SECTION: Mapping[str, BreakdownGroup] = {
     "project_context": "files",
     "skills": "skills",
     "active_skills": "skills",
     "tools": "tools",
     "mcp_servers": "tools",
 }
-_PART_TEXT_SEPARATOR = "\n\n" + "─" * 40 + "\n\n"
-LARGE_RESULT_TOKENS = 500
+_BREAKDOWN_TEXT_SEPARATOR = "\n\n" + "─" * 40 + "\n\n"
+LARGE_TOOL_RESULT_MIN_TOKENS = 500
 """The number of tokens from which a tool result is listed separately."""
 
 
-class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
+class ContextBreakdownLine(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the context breakdown: a group of content with its tokens."""
 
     group: BreakdownGroup
@@ -53,7 +60,7 @@ class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
     count_items: int = 1
 
 
-class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
+class LargeToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """A large tool result, which the user can drop from the context and restore."""
 
     entry_id: str
@@ -64,8 +71,8 @@ class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextBreakdown(msgspec.Struct, frozen=True, kw_only=True):
-    parts: tuple[ContextPart, ...]
-    large_results: tuple[LargeResult, ...]
+    parts: tuple[ContextBreakdownLine, ...]
+    large_results: tuple[LargeToolResult, ...]
     tokens: int
     window_tokens: int
     reserved_tokens: int
@@ -88,9 +95,9 @@ def break_down_context(session: Session) -> ContextBreakdown:
     log = session.log
     return ContextBreakdown(
         parts=tuple(
-            ContextPart(group=group, title=title, tokens=round(tokens * scale), count_items=count)
+            ContextBreakdownLine(group=group, title=title, tokens=round(tokens * scale), count_items=count)
             for (group, title), (tokens, count) in sorted(
-                sizes.items(), key=lambda item: (BREAKDOWN_GROUPS.index(item[0][0]), -item[1][0])
+                sizes.items(), key=lambda item: (CONTEXT_BREAKDOWN_GROUPS.index(item[0][0]), -item[1][0])
             )
         ),
         large_results=tuple(_large_results(log.path_to(), {message.id for message in messages})),
@@ -116,8 +123,12 @@ def _prompt_parts(session: Session) -> Iterator[tuple[BreakdownGroup, str, str]]
     system = merge_system_messages(session.messages)
     sections = system.sections or dict(session.requests.prompt_sections())
     for name, text in sections.items():
-        yield _GROUP_BY_SECTION.get(name, "prompt"), _PROMPT_SECTION_TITLES.get(name, name), text
-    for tool in system.tools or tool_declarations(session.tools.active_tools()):
+        yield (
+            _BREAKDOWN_GROUP_BY_PROMPT_SECTION.get(name, "prompt"),
+            _PROMPT_SECTION_TITLES.get(name, name),
+            text,
+        )
+    for tool in system.tools or sorted_tool_declarations(session.tools.active_tools()):
         yield "tools", _tool_group_title(tool.name), encode_json(to_wire(tool)).decode()
 
 
@@ -145,7 +156,7 @@ def _message_sizes(messages: Iterable[Message]) -> SizeByGroup:
     sizes: SizeByGroup = {}
     for message in messages:
         if not isinstance(message, AssistantMessage | SystemMessage):
-            _add_size(sizes, *_group_and_title_of_message(message), estimate_tokens(message))
+            _add_size(sizes, *_group_and_title_of_message(message), estimate_message_tokens(message))
         for title, text in _answer_texts_by_kind(message).items():
             _add_size(sizes, "messages", title, -(-len(text) // 4))
     return sizes
@@ -185,7 +196,7 @@ def _answer_texts_by_kind(message: Message) -> dict[str, str]:
     return found
 
 
-def text_of_context_part(session: Session, part: ContextPart) -> str:
+def text_of_breakdown_line(session: Session, part: ContextBreakdownLine) -> str:
     """Returns the text behind one line of the context breakdown, the latest messages first."""
     texts = [
         text for group, title, text in _prompt_parts(session) if (group, title) == (part.group, part.title)
@@ -200,10 +211,10 @@ def text_of_context_part(session: Session, part: ContextPart) -> str:
             part.title,
         ):
             texts.append(conversation_text([message]))
-    return _PART_TEXT_SEPARATOR.join(text.strip() for text in texts)
+    return _BREAKDOWN_TEXT_SEPARATOR.join(text.strip() for text in texts)
 
 
-_CUSTOM_MESSAGE_NAMES = {
+_TITLE_BY_CUSTOM_MESSAGE_TYPE = {
     "file-map": "file maps",
     FOLDER_MAP_MESSAGE_TYPE: "repository maps",
     "background-result": "job results",
@@ -221,7 +232,7 @@ def _message_kind(message: Message) -> str:
         case BranchSummaryMessage():
             return "branch summaries"
         case CustomMessage():
-            return _CUSTOM_MESSAGE_NAMES.get(message.custom_type, message.custom_type)
+            return _TITLE_BY_CUSTOM_MESSAGE_TYPE.get(message.custom_type, message.custom_type)
         case SystemMessage() | AssistantMessage() | ToolResultMessage() | UnknownMessage():
             return "other"
         case _:
@@ -231,29 +242,29 @@ def _message_kind(message: Message) -> str:
 # Large results
 
 
-def _large_results(path: Iterable[Entry], in_context: set[str]) -> Iterable[LargeResult]:
+def _large_results(path: Iterable[Entry], in_context: set[str]) -> Iterable[LargeToolResult]:
     entries = list(path)
     dropped = _dropped_entry_ids(entries)
     titles = _call_titles(entries)
-    found: list[LargeResult] = []
+    found: list[LargeToolResult] = []
     for entry in entries:
-        message = as_droppable_result(entry)
+        message = droppable_result_of_entry(entry)
         if message is None or (entry.id not in in_context and entry.id not in dropped):
             continue
-        tokens = estimate_tokens(message)
-        if tokens >= LARGE_RESULT_TOKENS:
+        tokens = estimate_message_tokens(message)
+        if tokens >= LARGE_TOOL_RESULT_MIN_TOKENS:
             title = (
                 titles.get(message.tool_call_id, message.tool_name)
                 if isinstance(message, ToolResultMessage)
                 else _message_kind(message)
             )
             found.append(
-                LargeResult(entry_id=entry.id, title=title, tokens=tokens, is_dropped=entry.id in dropped)
+                LargeToolResult(entry_id=entry.id, title=title, tokens=tokens, is_dropped=entry.id in dropped)
             )
     return sorted(found, key=lambda large: -large.tokens)
 
 
-def as_droppable_result(entry: Entry) -> ToolResultMessage | CustomMessage | None:
+def droppable_result_of_entry(entry: Entry) -> ToolResultMessage | CustomMessage | None:
     if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
         return entry.message
     if isinstance(entry, CustomMessageEntry):
@@ -285,19 +296,20 @@ def _is_dropped_result(edit: ContextEditEntry) -> bool:
 _DROPPED_RESULT_TEXT = "[Taken out of the context by the user"
 
 
-async def drop_or_restore_result(session: Session, entry_id: str) -> bool:
+async def drop_or_restore_large_result(session: Session, entry_id: str) -> bool:
     """Drops a large tool result from the context, or restores it; returns True if it is dropped now. A short
     text stays in its place, so that the model knows of the result and can call the tool again."""
     log = session.log
-    message = as_droppable_result(log.entry(entry_id))
+    message = droppable_result_of_entry(log.entry(entry_id))
     assert message is not None, "only large results in the list can be dropped"
     is_out = entry_id in _dropped_entry_ids(log.path_to())
-    word = f"{_DROPPED_RESULT_TEXT}: about {estimate_tokens(message):,} tokens. Run the tool again if it is needed.]"
+    tokens = estimate_message_tokens(message)
+    word = f"{_DROPPED_RESULT_TEXT}: about {tokens:,} tokens. Run the tool again if it is needed.]"
     content = to_wire(message.content) if is_out else word
-    await session.notes.change_context(entry_id, {"content": content})
+    await session.notes.edit_context_for_user(entry_id, {"content": content})
     return not is_out
 
 
 def text_of_large_result(session: Session, entry_id: str) -> str:
-    message = as_droppable_result(session.log.entry(entry_id))
+    message = droppable_result_of_entry(session.log.entry(entry_id))
     return text_of(message.content) if message is not None else ""

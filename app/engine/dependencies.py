@@ -7,19 +7,19 @@ import msgspec
 
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.request_budget import RequestBudget
+from app.engine.core.request_budget import SessionUsageBudget
 from app.engine.core.session_core import ClassifyFailure
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
-from app.engine.helpers.helper_run import HelperSource
-from app.engine.mcp.session_servers import ServerSources
+from app.engine.helpers.helper_run import HelperAgentSource
+from app.engine.mcp.session_servers import McpServerSources
 from app.engine.models.model_requests import BuildPromptSections
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.adapter_registry import AdapterRegistry
 from app.sessions.session_log import SessionLog
-from app.undo.content_store import UndoConfig
+from app.undo.content_store import UndoStoreSettings
 
 
 async def _do_not_enter_folder(folder: Path) -> None:
@@ -37,7 +37,7 @@ class SessionDependencies(msgspec.Struct, kw_only=True):
     build_sections: BuildPromptSections
     classify_failure: ClassifyFailure
     options: SessionOptions
-    budget: RequestBudget = msgspec.field(default_factory=RequestBudget)
+    budget: SessionUsageBudget = msgspec.field(default_factory=SessionUsageBudget)
     """The limits on the usage of the session's requests."""
     hooks: Hooks = msgspec.field(default_factory=Hooks)
     permission_context: PermissionContext = msgspec.field(default_factory=PermissionContext)
@@ -47,9 +47,9 @@ class SessionDependencies(msgspec.Struct, kw_only=True):
     """A function that changes the session's working folder."""
     secret_sources: SecretSources = msgspec.field(default_factory=SecretSources)
     """The sources of known secrets."""
-    server_sources: ServerSources | None = None
+    server_sources: McpServerSources | None = None
     """The sources of MCP servers; None: no servers."""
-    helper_source: HelperSource | None = None
+    helper_source: HelperAgentSource | None = None
     """The source that makes the sessions of helper agents; None: the session can start none."""
-    undo_config: UndoConfig | None = None
+    undo_config: UndoStoreSettings | None = None
     """The place where the contents of changed files are stored; None: they are not stored, so that undo is off."""

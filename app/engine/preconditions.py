@@ -3,27 +3,27 @@
 import msgspec
 
 from app.engine.agent_runner import AgentRunner
-from app.engine.context.context_parts import ContextParts
+from app.engine.context.context_parts import CompactionAndSummaryParts
 from app.engine.core.conversation import Conversation
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.prompt_intake import MissingApiKey, RequestRefused, SessionBusy
+from app.engine.core.prompt_intake import MissingApiKey, SessionBusy, SessionRequestRefused
 from app.sessions.errors import SessionWriteError
 
 
-class Preconditions(msgspec.Struct, frozen=True):
+class SessionPreconditions(msgspec.Struct, frozen=True):
     conversation: Conversation
     model_choice: ModelChoice
     runner: AgentRunner
-    context: ContextParts
+    context: CompactionAndSummaryParts
 
     def require_model(self) -> None:
         log = self.conversation.log
         if log.is_read_only:
-            raise RequestRefused("This session is open read-only. Continue in a copy with /clone.")
+            raise SessionRequestRefused("This session is open read-only. Continue in a copy with /clone.")
         self._require_saved_messages()
         model = self.model_choice.model
         if model is None:
-            raise RequestRefused(self.model_choice.missing_model_text)
+            raise SessionRequestRefused(self.model_choice.missing_model_text)
         if not self.model_choice.is_model_available(model):
             raise MissingApiKey(model.provider)
 
@@ -31,7 +31,7 @@ class Preconditions(msgspec.Struct, frozen=True):
         try:
             self.conversation.log.write_held_entries()
         except SessionWriteError as problem:
-            raise RequestRefused(
+            raise SessionRequestRefused(
                 f"{problem} No requests are sent until then; your messages are kept in memory."
             ) from None
 

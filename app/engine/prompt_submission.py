@@ -6,25 +6,25 @@ from typing import Literal
 
 import msgspec
 
-from app.agent.queues import AsideMessage, QueueName, Queues
+from app.agent.message_queues import AsideMessage, MessageQueues, QueueName
 from app.engine.agent_runner import AgentRunner
-from app.engine.context.context_parts import ContextParts
+from app.engine.context.context_parts import CompactionAndSummaryParts
 from app.engine.core.delivery import DeliverAs
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
-from app.engine.core.prompt_intake import PromptInput, RequestRefused
+from app.engine.core.prompt_intake import PromptInput, SessionRequestRefused
 from app.engine.core.prompt_outcomes import PromptOutcomes
 from app.engine.core.session_options import SessionOptions
 from app.engine.mcp.session_servers import McpServers
-from app.engine.models.model_selection import ModelSelection
-from app.engine.preconditions import Preconditions
+from app.engine.models.model_selection import SessionModelSwitcher
+from app.engine.preconditions import SessionPreconditions
 from app.engine.repository.first_prompt_hint import FirstPromptHint
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.engine.settings_watch import SettingsWatch
 from app.sessions.errors import SessionWriteError
 from app.values.content import Image, text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, UserMessage, user_message
-from tools.files.images import decode_image, prepare_image
+from tools.files.images import decode_base64_image, prepare_image_for_model
 
 PromptDisposition = Literal["started", "queued", "handled"]
 
@@ -32,14 +32,14 @@ PromptDisposition = Literal["started", "queued", "handled"]
 class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
     """Accepts the prompts and messages of one session."""
 
-    queues: Queues
+    queues: MessageQueues
     outcomes: PromptOutcomes
     hooks: Hooks
     runner: AgentRunner
-    context: ContextParts
-    preconditions: Preconditions
-    models: ModelSelection
-    masking: SessionMask
+    context: CompactionAndSummaryParts
+    preconditions: SessionPreconditions
+    models: SessionModelSwitcher
+    masking: SessionSecretMask
     event_bus: EventBus
     settings_watch: SettingsWatch
     servers: McpServers
@@ -60,7 +60,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
             and words.queue_while_running is None
             and not self.hooks.is_extension_command(words.text)
         ):
-            raise RequestRefused(
+            raise SessionRequestRefused(
                 "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') "
                 "to queue the message."
             )
@@ -74,12 +74,12 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         if self.runner.is_running:
             return self._queue_messages(words, [message])
         if self.context.compactor.running_task.is_running:
-            raise RequestRefused(
+            raise SessionRequestRefused(
                 "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
             )
         self.preconditions.require_model()
         if self.servers.may_have_servers:
-            await self.servers.before_prompt()
+            await self.servers.decide_exposure_before_prompt()
         is_first_told = self.options.effective_settings.settings.repository_maps.first_question != "off"
         asides = await self.first_question_hint.hint_messages(taken.text) if is_first_told else ()
         companions = [
@@ -104,8 +104,8 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         return await self._with_sendable_images(taken) if taken is not None and has_other_images else taken
 
     async def _with_sendable_images(self, words: PromptInput) -> PromptInput:
-        """Returns a prompt with its images as they are sent, scaled down if they are large. Raises `RequestRefused`
-        for one that providers reject: it would make every later request of the session fail."""
+        """Returns a prompt with its images as they are sent, scaled down if they are large. Raises
+        `SessionRequestRefused` for one that providers reject: it would make every later request of the session fail."""
         if not words.images:
             return words
         resizes = self.options.effective_settings.settings.images.auto_resize
@@ -142,7 +142,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
     async def queue(self, queue: QueueName, words: PromptInput) -> PromptDisposition:
         _require_prompt_content(words)
         if self.hooks.is_extension_command(words.text):
-            raise RequestRefused(
+            raise SessionRequestRefused(
                 f'Extension command "{words.text.split()[0]}" cannot be queued. '
                 "Use prompt() or execute the command when not streaming."
             )
@@ -180,7 +180,9 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
     async def resend_unmasked(self) -> PromptDisposition:
         """Sends the last masked prompt again, unmasked."""
         if self._last_masked_prompt is None:
-            raise RequestRefused("No prompt of this session was masked, so there is nothing to unmask.")
+            raise SessionRequestRefused(
+                "No prompt of this session was masked, so there is nothing to unmask."
+            )
         words = msgspec.structs.replace(
             self._last_masked_prompt,
             is_sent_unmasked=True,
@@ -244,7 +246,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
 
     def _start_run(self, messages: Sequence[Message]) -> None:
         if self._is_closed:
-            raise RequestRefused("The session is closing; no further prompts are accepted.")
+            raise SessionRequestRefused("The session is closing; no further prompts are accepted.")
         self.context.compactor.allow_overflow_recovery()
         try:
             self.models.record_thinking_level()
@@ -256,12 +258,12 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
 def _sendable_images(images: Sequence[Image], *, resizes: bool) -> tuple[Image, ...]:
     sendable: list[Image] = []
     for number, image in enumerate(images, 1):
-        found = decode_image(image.data)
-        ready = prepare_image(*found, resizes=resizes) if found is not None else None
+        found = decode_base64_image(image.data)
+        ready = prepare_image_for_model(*found, resizes=resizes) if found is not None else None
         problem = "it is no PNG, JPEG, GIF, WebP or BMP image in Base64" if ready is None else ready.problem
         if ready is None or problem:
             which = f"Image {number} of {len(images)}" if len(images) > 1 else "The image"
-            raise RequestRefused(
+            raise SessionRequestRefused(
                 f"{which} in the prompt cannot be sent: {problem}. Replace or remove it, then send the prompt again."
             )
         sendable.append(Image(data=ready.data, mime_type=ready.info.mime_type))
@@ -270,4 +272,4 @@ def _sendable_images(images: Sequence[Image], *, resizes: bool) -> tuple[Image, 
 
 def _require_prompt_content(words: PromptInput) -> None:
     if not words.text.strip() and not words.images:
-        raise RequestRefused("The message is empty, so nothing was sent.")
+        raise SessionRequestRefused("The message is empty, so nothing was sent.")

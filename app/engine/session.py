@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.agent.abort import Abort
-from app.agent.queues import QueueName
+from app.agent.abort_signal import AbortSignal
+from app.agent.message_queues import QueueName
 from app.engine.core.context_usage import ContextUsage
-from app.engine.core.delivery import DeliverAs, DeliveryReceipt
+from app.engine.core.delivery import DeliverAs, MessageDeliveryReceipt
 from app.engine.core.event_bus import EventListener, WaitForListenerRoom
 from app.engine.core.prompt_intake import PromptInput, PromptSource, QueueWhileRunning
 from app.engine.dependencies import SessionDependencies
@@ -22,11 +22,11 @@ from app.engine.session_state import ContextRoom, SessionState, context_room, se
 from app.engine.tree.session_export import export_session, make_entry_masker
 from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
 from app.sessions.session_log import SessionLog
-from app.sessions.stats import SessionCounts
+from app.sessions.session_stats import SessionCounts
 from app.values.content import Image
 from app.values.messages import AssistantMessage, CustomMessage, Message
 from app.values.models import Model
-from tools.workspace import PtyHost
+from tools.session_workspace import PtyHost
 
 if TYPE_CHECKING:
     from app.engine.files.change_review import ChangeReview
@@ -130,7 +130,7 @@ class Session:
         return self._parts.core.conversation.last_answer_text
 
     @property
-    def abort_signal(self) -> Abort | None:
+    def abort_signal(self) -> AbortSignal | None:
         return self._parts.runner.abort_signal if self.is_running else None
 
     def context_usage(self) -> ContextUsage | None:
@@ -234,7 +234,9 @@ class Session:
             message, deliver_as=deliver_as, trigger=trigger, call_id=call_id
         )
 
-    async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> DeliveryReceipt:
+    async def wait_for_delivery(
+        self, message_id: str, timeout: float | None = None
+    ) -> MessageDeliveryReceipt:
         """Waits until a request with this message got response headers, or the message left the context."""
         look = self._parts.core.event_bus.drop_undeliverable_messages
         return await self._parts.core.deliveries.wait_for_delivery(message_id, timeout, look=look)
@@ -265,13 +267,13 @@ class Session:
     def warm_up(self) -> None:
         """Loads tools, secrets, encoders and the model's client before the first request. Takes a while, so it
         is for a thread."""
-        import_module("app.agent.loop")
+        import_module("app.agent.agent_loop")
         self.requests.prompt_sections()
         self._parts.core.conversation.warm_up_encoders()
         choice = self._dependencies.model_choice
         if choice.model is not None:
-            choice.credentials.read_files_for(choice.model.provider)
-            self._dependencies.registry.load_modules_for(choice.model)
+            choice.credentials.preload_files_of_provider(choice.model.provider)
+            self._dependencies.registry.load_modules_for_model(choice.model)
 
     async def announce_end(self) -> None:
         """Tells extensions that the program ends, while the session still works."""

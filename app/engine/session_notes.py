@@ -6,19 +6,19 @@ import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
-from app.engine.models.prompt_cache import PromptCache
-from app.engine.preconditions import Preconditions
+from app.engine.models.prompt_cache import PromptCacheLossWarner
+from app.engine.preconditions import SessionPreconditions
 from app.values.entries import ContextEditEntry, Entry
 from app.values.events import EntryAppended, SessionInfoChanged
 
 
-class SessionNotes(msgspec.Struct, frozen=True):
+class NonMessageEntryWriter(msgspec.Struct, frozen=True):
     """Writes session entries that are no messages, and publishes them."""
 
     conversation: Conversation
     event_bus: EventBus
-    cache: PromptCache
-    preconditions: Preconditions
+    cache: PromptCacheLossWarner
+    preconditions: SessionPreconditions
 
     async def rename(self, name: str) -> None:
         cleaned = " ".join(name.split())
@@ -32,7 +32,7 @@ class SessionNotes(msgspec.Struct, frozen=True):
         edit = ContextEditEntry(parent_id=None, target_id=target_id, replacement=replacement)
         return await self._publish_entry(self.conversation.record_entry(edit))
 
-    async def change_context(self, target_id: str, replacement: dict[str, Any]) -> None:
+    async def edit_context_for_user(self, target_id: str, replacement: dict[str, Any]) -> None:
         """Edits the context for the user: waits for a summary in progress, and warns about the prompt cache."""
         self.preconditions.require_idle("Changing the context")
         await self.edit_context(target_id, replacement)

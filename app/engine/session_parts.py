@@ -6,26 +6,26 @@ import asyncio
 from pathlib import Path
 
 from app.engine.agent_runner import AgentRunner
-from app.engine.context.context_parts import ContextParts
+from app.engine.context.context_parts import CompactionAndSummaryParts
 from app.engine.core.delivery import DeliverAs
 from app.engine.core.session_core import SessionCore
 from app.engine.dependencies import SessionDependencies
-from app.engine.files.file_parts import FileParts
-from app.engine.helpers.helper_table import HelperTable
+from app.engine.files.file_parts import SessionFileParts
+from app.engine.helpers.helper_table import HelperAgentTable
 from app.engine.jobs.job_notices import make_job_table
 from app.engine.mcp.session_servers import McpServers
-from app.engine.models.model_parts import ModelParts
+from app.engine.models.model_parts import SessionModelParts
 from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.planning.plan_mode import PlanningParts
-from app.engine.preconditions import Preconditions
+from app.engine.preconditions import SessionPreconditions
 from app.engine.prompt_submission import PromptSubmission
-from app.engine.questions.form_questions import FormQuestions
+from app.engine.questions.form_questions import UserFormQuestions
 from app.engine.repository.first_prompt_hint import FirstPromptHint
 from app.engine.repository.repository_maps import RepositoryMaps
-from app.engine.secrets.session_mask import install_masking
-from app.engine.session_notes import SessionNotes
+from app.engine.secrets.session_mask import install_secret_masking
+from app.engine.session_notes import NonMessageEntryWriter
 from app.engine.settings_watch import SettingsWatch
-from app.engine.tools.tool_parts import ToolParts
+from app.engine.tools.tool_parts import SessionToolParts
 from app.engine.tree.compaction_actions import CompactionActions
 from app.engine.tree.navigation import SessionNavigation
 from app.engine.user_runs.user_run_parts import UserRunParts
@@ -33,7 +33,7 @@ from app.values.messages import CustomMessage
 
 LISTENER_DRAIN_TIMEOUT = 3.0
 """The maximum number of seconds that the end of a session waits for slow listeners."""
-STOP_TIMEOUT = 0.5
+SESSION_STOP_TIMEOUT = 0.5
 """The maximum number of seconds that the end of a session waits for its run, and again once the kernel is killed."""
 
 
@@ -50,17 +50,17 @@ class SessionParts:
             classify=given.classify_failure,
             budget=given.budget,
         )
-        self.masking = masking = install_masking(
+        self.masking = masking = install_secret_masking(
             core.workspace,
             given.secret_sources,
             core.options,
             secret_files=self._secret_files,
         )
-        self.models = ModelParts(core, given.registry, given.build_sections, masking)
+        self.models = SessionModelParts(core, given.registry, given.build_sections, masking)
         self.permission_gate = PermissionGate(
             core,
             given.permission_context,
-            add_section=self.models.requests.set_section,
+            add_section=self.models.requests.set_prompt_section,
             unheld=lambda paths, ignored: self.files.session_files.find_unrestorable_files(
                 paths, ignored=ignored
             ),
@@ -68,17 +68,17 @@ class SessionParts:
         self.planning = PlanningParts(
             core, self.permission_gate, self.models.requests, masking, send=self._send
         )
-        self.context = ContextParts(
+        self.context = CompactionAndSummaryParts(
             core, given.registry, masking, self.models.cache, behind=self.planning.todos.append_to_summary
         )
-        self.forms = FormQuestions(self.permission_gate.permission_context, core.event_bus)
+        self.forms = UserFormQuestions(self.permission_gate.permission_context, core.event_bus)
         self.servers = McpServers(
             core, given.server_sources, self.models.requests, self.permission_gate, masking, self.forms
         )
         self.settings_watch = SettingsWatch(core.options.effective_settings, self.servers, core.event_bus)
         self.jobs = make_job_table(core, self._send)
-        self.helpers = HelperTable(core, self.jobs, given.helper_source)
-        self.files = FileParts(
+        self.helpers = HelperAgentTable(core, self.jobs, given.helper_source)
+        self.files = SessionFileParts(
             core,
             given.undo_config,
             self.permission_gate,
@@ -86,7 +86,7 @@ class SessionParts:
             send=self._send,
             require_idle=self._require_idle,
         )
-        self.tools = ToolParts(core, self.jobs, self.permission_gate, masking)
+        self.tools = SessionToolParts(core, self.jobs, self.permission_gate, masking)
         self.user_runs = UserRunParts(
             core, self.tools.nested, masking, has_turn=lambda: self.runner.is_running
         )
@@ -102,8 +102,10 @@ class SessionParts:
             todos=self.planning.todos,
             settings_watch=self.settings_watch,
         )
-        self.preconditions = Preconditions(core.conversation, core.choice, self.runner, self.context)
-        self.notes = SessionNotes(core.conversation, core.event_bus, self.models.cache, self.preconditions)
+        self.preconditions = SessionPreconditions(core.conversation, core.choice, self.runner, self.context)
+        self.notes = NonMessageEntryWriter(
+            core.conversation, core.event_bus, self.models.cache, self.preconditions
+        )
         self.prompts = self._build_prompts()
         self.repository = RepositoryMaps(core.workspace)
         self.navigation = self._build_navigation(given)
@@ -164,7 +166,7 @@ class SessionParts:
         self.user_runs.abort()
         self.runner.goal.stop_check()
         self.context.stop_summaries()
-        await self.runner.abort_run()
+        await self.runner.abort_cells()
 
     async def abort(self) -> None:
         """Stops the running operations and all helpers, those in the background too."""
@@ -178,14 +180,14 @@ class SessionParts:
         self.prompts.close()
         self.helpers.stop_all_helpers()
         stopping = asyncio.ensure_future(self.stop_operations())
-        await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
+        await asyncio.wait({stopping}, timeout=SESSION_STOP_TIMEOUT)
         workspace.end_kernel()  # a cell that ignores interrupts would delay the end of the run for seconds
-        await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
+        await asyncio.wait({stopping}, timeout=SESSION_STOP_TIMEOUT)
         self.core.outcomes.close()
         await self.jobs.close()
         self.helpers.close()
         await self.servers.close()
-        for note in await self.permission_gate.boxes.notes_between_calls():
+        for note in await self.permission_gate.boxes.autorun_file_notes_between_calls():
             telling.warn(note)
         await asyncio.wait(
             [asyncio.ensure_future(telling.wait_until_delivered())], timeout=LISTENER_DRAIN_TIMEOUT

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from app.agent.loop_ports import InterruptMode
-from app.agent.queues import QueueMode
+from app.agent.message_queues import QueueMode
 from app.compaction.compaction_plan import NothingToCompact
 from app.engine.dependencies import SessionDependencies
 from app.engine.session_parts import SessionParts

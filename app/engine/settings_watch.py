@@ -25,6 +25,6 @@ class SettingsWatch:
             self._event_bus.notify(f"{name} applies to this session only: {problem}", "warning")
 
     def reload_if_changed(self) -> None:
-        self._event_bus.warn_of_each(self._effective_settings.reload_changed())
-        if self._servers.files.any_changed():
+        self._event_bus.warn_of_each(self._effective_settings.reload_changed_files())
+        if self._servers.files.has_any_file_changed():
             self._servers.reload_configuration()

@@ -12,29 +12,29 @@ import msgspec
 
 from app.engine.jobs.background_jobs import JobTable
 from app.engine.session import Session
-from app.extensions.contexts import Context, ToolCallContext
 from app.extensions.extension_events import ExtensionBusView
-from app.extensions.extension_tools import make_tool
-from app.extensions.hooks.hook_registry import HookRegistry
-from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
-from app.extensions.loading.api_version import API_VERSION
-from app.extensions.registrations import (
+from app.extensions.extension_programs import ExecResult, ProgramSandbox, run_program
+from app.extensions.extension_registrations import (
     Command,
     Extension,
     ExtensionFlag,
     MarkdownTransform,
     Shortcut,
-    require_binding,
+    require_session_binding,
 )
-from app.extensions.run_program import ExecResult, ProgramSandbox, run_program
-from app.extensions.session_binding import SessionBinding
+from app.extensions.extension_session_binding import SessionBinding
+from app.extensions.extension_tools import make_extension_tool
+from app.extensions.handler_contexts import Context, ToolCallContext
+from app.extensions.hooks.hook_registry import HookHandlerRegistry
+from app.extensions.hooks.hook_table import HOOK_DEFINITIONS, SESSION_EVENTS
+from app.extensions.loading.api_version import API_VERSION
 from app.extensions.ui_protocol import DeliverAs, ProviderSpec
 from app.values.content import Image
 from app.values.mcp_servers import ServerView
 from app.values.messages import CustomMessage
 from app.values.models import Model, ThinkingLevel
-from tools.base import Tool, ToolContext
-from tools.operations import FileOperations, ProcessOperations
+from tools.file_and_process_operations import FileOperations, ProcessOperations
+from tools.tool_definition import Tool, ToolContext
 
 
 class ExtensionApi:
@@ -43,7 +43,7 @@ class ExtensionApi:
 
     version: str = API_VERSION
 
-    def __init__(self, hooked: HookRegistry, extension: Extension) -> None:
+    def __init__(self, hooked: HookHandlerRegistry, extension: Extension) -> None:
         self._all_hooks = hooked
         self._extension = extension
         self.context = Context(extension, hooked)
@@ -61,8 +61,8 @@ class ExtensionApi:
         """Registers a handler for a hook or a session event. `api.on("tool_call", check)` returns a function
         that removes the handler; `@api.on("tool_call")` decorates. Handlers are called as `handler(payload,
         context)`."""
-        self._extension.require_open()
-        if name not in HOOKS and name not in SESSION_EVENTS:
+        self._extension.require_extension_open()
+        if name not in HOOK_DEFINITIONS and name not in SESSION_EVENTS:
             raise ValueError(f"There is no hook {name!r}. docs/extensions.md lists all of them.")
         if handler is not None:
             return self._all_hooks.on(self._extension, name, handler, self.context)
@@ -97,7 +97,7 @@ class ExtensionApi:
             def context_of(call: ToolContext) -> ToolCallContext:
                 return ToolCallContext(self._extension, self._all_hooks, call)
 
-            tool = make_tool(
+            tool = make_extension_tool(
                 function,
                 name=name,
                 description=description,
@@ -114,7 +114,7 @@ class ExtensionApi:
         return decorate
 
     def unregister_tool(self, name: str) -> None:
-        self._extension.require_open()
+        self._extension.require_extension_open()
         if self._extension.tools.pop(name, None) is not None and self._all_hooks.binding is not None:
             self._all_hooks.binding.registrations.remove_tool(name, self._extension.owner_name)
 
@@ -183,7 +183,7 @@ class ExtensionApi:
         self, change: Callable[[str], str], *, kinds: Sequence[str] = ("assistant",)
     ) -> None:
         """Changes Markdown before it is drawn. Kinds: user, assistant, thinking, custom, summary."""
-        self._extension.require_open()
+        self._extension.require_extension_open()
         self._extension.transforms.append(MarkdownTransform(change=change, kinds=tuple(kinds)))
 
     def register_provider(self, spec: ProviderSpec) -> None:
@@ -195,7 +195,7 @@ class ExtensionApi:
             )
 
     def unregister_provider(self, name: str) -> None:
-        self._extension.require_open()
+        self._extension.require_extension_open()
         if self._extension.providers.pop(name, None) is not None and self._all_hooks.binding is not None:
             self._all_hooks.binding.registrations.remove_owner(self._extension.provider_owner_name(name))
 
@@ -208,7 +208,7 @@ class ExtensionApi:
             self._all_hooks.binding.registrations.add_server(name, dict(config), self._extension.owner_name)
 
     def unregister_mcp_server(self, name: str) -> None:
-        self._extension.require_open()
+        self._extension.require_extension_open()
         if self._extension.servers.pop(name, None) is not None and self._all_hooks.binding is not None:
             self._all_hooks.binding.registrations.remove_server(name, self._extension.owner_name)
 
@@ -222,7 +222,7 @@ class ExtensionApi:
         """Runs file and process operations of bayou's tools and of the user's `!` commands through these
         objects, for example on another machine or in a container; None uses this machine. Lasts until the
         extension ends or calls this again."""
-        self._extension.require_open()
+        self._extension.require_extension_open()
         self._extension.operations = (files, processes)
         if self._all_hooks.binding is not None:
             self._all_hooks.binding.registrations.remove_operations(self._extension.owner_name)
@@ -231,16 +231,16 @@ class ExtensionApi:
     def autocomplete(self, complete: Callable[..., Any]) -> Callable[..., Any]:
         """Adds suggestions to the editor: `complete(text, cursor)` returns texts or `Completion`s, and may be
         async."""
-        self._extension.require_open()
+        self._extension.require_extension_open()
         self._extension.completers.append(complete)
         return complete
 
     def _register(self, what: str, table: dict[str, Any], name: str, value: Any) -> None:
         """Records a registration. The later one of one extension wins; between two extensions,
-        `ExtensionCatalogue` and `RegistrationTables` decide."""
-        self._extension.require_open()
+        `ExtensionCatalogue` and `ExtensionRegistrationTables` decide."""
+        self._extension.require_extension_open()
         if name in table:
-            self._all_hooks.report_once(
+            self._all_hooks.report_problem_once(
                 self._extension.source.path,
                 "register",
                 f"the {what} {name} is registered twice; the second counts",
@@ -251,8 +251,8 @@ class ExtensionApi:
 
     @property
     def _binding(self) -> SessionBinding:
-        self._extension.require_open()
-        return require_binding(self._all_hooks.binding)
+        self._extension.require_extension_open()
+        return require_session_binding(self._all_hooks.binding)
 
     @property
     def _session(self) -> Session:
@@ -375,7 +375,7 @@ class ExtensionApi:
         look like secrets are removed from its environment, except those named in `env` or
         `shellPassEnvironment`. `sandboxed`: it runs as confined as the model's commands, in every mode, and is
         ended with all its children; output beyond `max_bytes` ends it."""
-        self._extension.require_open()
+        self._extension.require_extension_open()
         if sandboxed:
             async with self.sandbox() as sandbox:
                 return await sandbox.exec(
@@ -392,5 +392,5 @@ class ExtensionApi:
     def sandbox(self) -> ProgramSandbox:
         """`async with api.sandbox() as sandbox:` runs several programs with `await sandbox.exec(…)`, each as
         `exec(sandboxed=True)` does. Files that they made and that run later are looked for once, after the last."""
-        self._extension.require_open()
+        self._extension.require_extension_open()
         return ProgramSandbox(self._session)

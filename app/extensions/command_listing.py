@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Literal
 
 from app.engine.commands.response_data import CommandInfo, CommandSource
-from app.extensions.registrations import Extension
-from app.resources.paths import Paths
+from app.extensions.extension_registrations import Extension
+from app.resources.paths import BayouPaths
 from app.resources.prompt_templates import PromptTemplate
 from app.resources.skills import Skill
 
-CommandScope = Literal["user", "project", "temporary"]
-_SCOPE_BY_ORIGIN: Mapping[str, CommandScope] = {"project": "project", "flag": "temporary"}
+ListedCommandScope = Literal["user", "project", "temporary"]
+_COMMAND_SCOPE_BY_ORIGIN: Mapping[str, ListedCommandScope] = {"project": "project", "flag": "temporary"}
 
 
 def extension_commands(extensions: Iterable[Extension]) -> list[CommandInfo]:
@@ -23,7 +23,7 @@ def extension_commands(extensions: Iterable[Extension]) -> list[CommandInfo]:
             info = CommandSource(
                 path=source.path,
                 source=source.origin,
-                scope=_SCOPE_BY_ORIGIN.get(source.origin, "user"),
+                scope=_COMMAND_SCOPE_BY_ORIGIN.get(source.origin, "user"),
                 origin="package" if source.origin in ("package", "entry-point") else "top-level",
             )
             found.setdefault(
@@ -33,7 +33,7 @@ def extension_commands(extensions: Iterable[Extension]) -> list[CommandInfo]:
 
 
 def file_commands(
-    templates: Iterable[PromptTemplate], skills: Iterable[Skill], paths: Paths
+    templates: Iterable[PromptTemplate], skills: Iterable[Skill], paths: BayouPaths
 ) -> list[CommandInfo]:
     return [
         *(_command_info(t.name, t.description, "prompt", _file_source(t.path, paths)) for t in templates),
@@ -44,8 +44,8 @@ def file_commands(
     ]
 
 
-def _file_source(path: Path, paths: Paths) -> CommandSource:
-    scope: CommandScope = "temporary"
+def _file_source(path: Path, paths: BayouPaths) -> CommandSource:
+    scope: ListedCommandScope = "temporary"
     if path.is_relative_to(paths.agent_dir) or any(
         path.is_relative_to(paths.home / name) for name in (".agents", ".claude")
     ):

@@ -11,18 +11,22 @@ from typing import Any
 
 import msgspec
 
-from app.extensions.hooks.hook_registry import HookRegistry, describe_exception, is_cancelled
-from app.extensions.registrations import Command, Completion, Extension, ExtensionFlag, Shortcut
-from app.extensions.time_limits import HookTooSlow, call_sync_with_limit, call_with_limit
-from app.extensions.views import View, as_view
+from app.extensions.extension_registrations import Command, Completion, Extension, ExtensionFlag, Shortcut
+from app.extensions.extension_views import View, as_view
+from app.extensions.hooks.hook_registry import HookHandlerRegistry, describe_exception, is_cancelled
+from app.extensions.time_limits import (
+    ExtensionTimeLimitExceeded,
+    call_sync_with_time_limit,
+    call_with_time_limit,
+)
 from app.values.messages import CustomMessage
-from tools.results import Card, ToolResult
+from tools.tool_result_values import Card, ToolResult
 
-COMMAND_TIMEOUT = 24 * 3600.0
+EXTENSION_COMMAND_TIMEOUT_SECONDS = 24 * 3600.0
 """The limit of a command, which may run long: the user waits for it and can end it with Escape."""
 
 
-class RenderedOutput(msgspec.Struct, frozen=True, kw_only=True):
+class ExtensionRenderedOutput(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a renderer: a view for every user interface, or a widget that only the full screen can
     show."""
 
@@ -33,7 +37,7 @@ class RenderedOutput(msgspec.Struct, frozen=True, kw_only=True):
 class ExtensionCatalogue:
     """Looks up and calls the commands, shortcuts, flags and renderers that all extensions have registered."""
 
-    def __init__(self, hooked: HookRegistry) -> None:
+    def __init__(self, hooked: HookHandlerRegistry) -> None:
         self._hooks = hooked
 
     # Commands and keys
@@ -53,14 +57,16 @@ class ExtensionCatalogue:
     def flags(self) -> dict[str, ExtensionFlag]:
         return self._first_registered("flag", lambda extension: extension.flags, ())
 
-    def unknown_flags(self) -> tuple[str, ...]:
+    def unknown_command_line_flags(self) -> tuple[str, ...]:
         """Returns the flags of the command line that no extension has registered."""
         return tuple(name for name in self._hooks.flag_values if name not in self.flags())
 
-    def flag_errors(self) -> tuple[str, ...]:
+    def extension_flag_errors(self) -> tuple[str, ...]:
         """Describes the errors in the flags of the command line, one sentence each."""
         given = self._hooks.flag_values
-        problems = [f"Unknown option: --{name}. See bayou --help." for name in self.unknown_flags()]
+        problems = [
+            f"Unknown option: --{name}. See bayou --help." for name in self.unknown_command_line_flags()
+        ]
         for name, flag in self.flags().items():
             if name not in given:
                 continue
@@ -72,7 +78,7 @@ class ExtensionCatalogue:
                 problems.append(f"--{name} takes no value.")
         return tuple(problems)
 
-    def valued_flags(self) -> tuple[str, ...]:
+    def flags_with_values(self) -> tuple[str, ...]:
         """Returns the flags whose value is the next word of the command line."""
         given = self._hooks.flag_values
         return tuple(
@@ -92,11 +98,13 @@ class ExtensionCatalogue:
     async def _run_registered(self, found: tuple[Extension, Any] | None, what: str, *arguments: Any) -> bool:
         if found is None:
             return False
-        from app.extensions.contexts import CommandContext  # noqa: PLC0415  (behind the first paint)
+        from app.extensions.handler_contexts import CommandContext  # noqa: PLC0415  (behind the first paint)
 
         extension, registered = found
         context = CommandContext(extension, self._hooks)
-        await self._call_guarded(extension, what, COMMAND_TIMEOUT, registered.run, *arguments, context)
+        await self._call_guarded(
+            extension, what, EXTENSION_COMMAND_TIMEOUT_SECONDS, registered.run, *arguments, context
+        )
         return True
 
     async def complete_argument(self, name: str, typed: str) -> tuple[Completion, ...]:
@@ -119,31 +127,31 @@ class ExtensionCatalogue:
 
     # Drawing
 
-    def render_message(self, message: CustomMessage, *, expanded: bool) -> RenderedOutput | None:
+    def render_message(self, message: CustomMessage, *, expanded: bool) -> ExtensionRenderedOutput | None:
         """Draws a message. None: no extension draws this type, or its renderer failed; draw it plainly."""
         return self._render(
             lambda extension: extension.message_renderers, message.custom_type, message, expanded
         )
 
-    def render_entry(self, custom_type: str, data: Any, *, expanded: bool) -> RenderedOutput | None:
+    def render_entry(self, custom_type: str, data: Any, *, expanded: bool) -> ExtensionRenderedOutput | None:
         return self._render(lambda extension: extension.entry_renderers, custom_type, data, expanded)
 
     def render_tool(
         self, name: str, arguments: Mapping[str, Any], result: ToolResult | None, usual: Card
-    ) -> RenderedOutput | None:
+    ) -> ExtensionRenderedOutput | None:
         return self._render(lambda extension: extension.tool_renderers, name, arguments, result, usual)
 
     def has_renderer_for(self, custom_type: str) -> bool:
         return any(custom_type in extension.message_renderers for extension in self._hooks.loaded)
 
     @property
-    def has_transforms(self) -> bool:
+    def has_markdown_transforms(self) -> bool:
         return any(extension.transforms for extension in self._hooks.loaded)
 
     @property
     def draws_more_than_messages(self) -> bool:
         """Whether an extension changes how tools, entries or ordinary text look."""
-        return self.has_transforms or any(
+        return self.has_markdown_transforms or any(
             extension.tool_renderers or extension.entry_renderers for extension in self._hooks.loaded
         )
 
@@ -159,7 +167,7 @@ class ExtensionCatalogue:
 
     def _render(
         self, table: Callable[[Extension], Mapping[str, Any]], name: str, *arguments: Any
-    ) -> RenderedOutput | None:
+    ) -> ExtensionRenderedOutput | None:
         found = self._owner_of(name, table)
         if found is None:
             return None
@@ -168,7 +176,9 @@ class ExtensionCatalogue:
         if made is None:
             return None
         view = as_view(made, title=name)
-        return RenderedOutput(view=view) if view is not None else RenderedOutput(widget=made)
+        return (
+            ExtensionRenderedOutput(view=view) if view is not None else ExtensionRenderedOutput(widget=made)
+        )
 
     # Calling extension code
 
@@ -188,7 +198,7 @@ class ExtensionCatalogue:
                 if name in own or name in found:
                     whose = owners.get(name, "bayou itself")
                     text = f"the {what} {name} belongs to {whose} already; this one is left out"
-                    self._hooks.report_once(extension.source.path, "register", text)
+                    self._hooks.report_problem_once(extension.source.path, "register", text)
                     continue
                 found[name] = value
                 owners[name] = extension.name
@@ -206,15 +216,15 @@ class ExtensionCatalogue:
         self, extension: Extension, what: str, seconds: float, function: Callable[..., Any], *arguments: Any
     ) -> Any:
         try:
-            return await call_with_limit(
+            return await call_with_time_limit(
                 function, *arguments, seconds=seconds, block=self._hooks.limits.block_seconds
             )
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
-            self._hooks.report_once(extension.source.path, what, "it cancelled itself")
+            self._hooks.report_problem_once(extension.source.path, what, "it cancelled itself")
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: reported with its source)
-            self._hooks.report_once(
+            self._hooks.report_problem_once(
                 extension.source.path, what, describe_exception(problem, extension.source.path)
             )
         return None
@@ -223,9 +233,9 @@ class ExtensionCatalogue:
         self, extension: Extension, what: str, function: Callable[..., Any], *arguments: Any
     ) -> Any:
         try:
-            made = call_sync_with_limit(function, *arguments, block=self._hooks.limits.block_seconds)
-        except (Exception, SystemExit, HookTooSlow) as problem:  # noqa: BLE001  (foreign code: reported with its source)
-            self._hooks.report_once(
+            made = call_sync_with_time_limit(function, *arguments, block=self._hooks.limits.block_seconds)
+        except (Exception, SystemExit, ExtensionTimeLimitExceeded) as problem:  # noqa: BLE001  (foreign code: reported with its source)
+            self._hooks.report_problem_once(
                 extension.source.path, what, describe_exception(problem, extension.source.path)
             )
             return None
@@ -233,7 +243,9 @@ class ExtensionCatalogue:
             close = getattr(made, "close", None)
             if close is not None:
                 close()
-            self._hooks.report_once(extension.source.path, what, "it must be a plain function, not async")
+            self._hooks.report_problem_once(
+                extension.source.path, what, "it must be a plain function, not async"
+            )
             return None
         return made
 

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from app.extensions.registrations import Extension
-from app.extensions.time_limits import HookLimits, call_with_limit
+from app.extensions.extension_registrations import Extension
+from app.extensions.time_limits import HookLimits, call_with_time_limit
 
-HandlerFailed = Callable[[Extension, str, BaseException], None]
+ReportHandlerFailure = Callable[[Extension, str, BaseException], None]
 
 
 class ExtensionEventBus:
     """Delivers events between the extensions of a session."""
 
-    def __init__(self, failed: HandlerFailed, limits: Callable[[], HookLimits]) -> None:
+    def __init__(self, failed: ReportHandlerFailure, limits: Callable[[], HookLimits]) -> None:
         self._failed = failed
         self._limits = limits
         self._listeners: dict[str, tuple[tuple[Extension, Callable[[Any], Any]], ...]] = {}
@@ -35,7 +35,7 @@ class ExtensionEventBus:
             if not extension.is_open:
                 continue
             try:
-                await call_with_limit(
+                await call_with_time_limit(
                     function, data, seconds=limits.answer_seconds, block=limits.block_seconds
                 )
             except (Exception, SystemExit) as problem:  # noqa: BLE001  (another extension's failure is not the sender's)
@@ -52,9 +52,9 @@ class ExtensionBusView:
     def on(self, name: str, function: Callable[[Any], Any]) -> Callable[[], None]:
         """Calls `function(data)`, plain or async, for each event of that name; returns a function that stops
         it."""
-        self._extension.require_open()
+        self._extension.require_extension_open()
         return self._bus.on(self._extension, name, function)
 
     async def emit(self, name: str, data: Any = None) -> None:
-        self._extension.require_open()
+        self._extension.require_extension_open()
         await self._bus.emit(name, data)

@@ -11,16 +11,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from app.extensions.hooks.event_hooks import HOOK_EVENT_TYPES, EventHookState
-from app.extensions.hooks.hook_registry import HookRegistry, describe_exception, is_cancelled
+from app.extensions.extension_registrations import (
+    Extension,
+    ExtensionProblem,
+    ExtensionSource,
+    ExtensionStatus,
+)
+from app.extensions.hooks.event_hooks import HOOK_EVENT_TYPES, HookEventState
+from app.extensions.hooks.hook_registry import HookHandlerRegistry, describe_exception, is_cancelled
 from app.extensions.hooks.hook_table import SESSION_EVENTS
 from app.extensions.hooks.payloads import SessionShutdown, SessionStart
-from app.extensions.registrations import Extension, ExtensionProblem, ExtensionSource, ExtensionStatus
-from app.extensions.time_limits import call_sync_with_limit, call_with_limit
+from app.extensions.time_limits import call_sync_with_time_limit, call_with_time_limit
 from app.values.events import Event
 
 if TYPE_CHECKING:
-    from app.extensions.session_binding import SessionBinding
+    from app.extensions.extension_session_binding import SessionBinding
 
 
 class Extensions:
@@ -28,9 +33,9 @@ class Extensions:
 
     def __init__(self, **shared: Any) -> None:
         """`shared` are the arguments of `Hooked`."""
-        self.hooks = HookRegistry(**shared)
+        self.hooks = HookHandlerRegistry(**shared)
         self._epoch = 0
-        self._event_state = EventHookState()
+        self._event_state = HookEventState()
         self._has_warned_of_old_names = False
         self.may_read: Callable[[ExtensionSource], bool] = lambda source: True
         """Whether an extension's file may be read; checked before every file."""
@@ -58,7 +63,7 @@ class Extensions:
         known = {extension.name for extension in self.hooks.loaded}
         for source in sources:
             if source.name in known:
-                self.hooks.report_once(
+                self.hooks.report_problem_once(
                     source.path,
                     "load",
                     f"an extension called {source.name} is loaded already; this one is left out",
@@ -88,25 +93,25 @@ class Extensions:
 
         api = ExtensionApi(self.hooks, extension)
         try:
-            function = call_sync_with_limit(source.load, extension, block=self.hooks.limits.load_seconds)
-            await call_with_limit(
+            function = call_sync_with_time_limit(source.load, extension, block=self.hooks.limits.load_seconds)
+            await call_with_time_limit(
                 function, api, seconds=self.hooks.limits.load_seconds, block=self.hooks.limits.load_seconds
             )
         except asyncio.CancelledError:
             self._unload(extension)
             if is_cancelled():
                 raise
-            self.hooks.report_once(source.path, "load", "it cancelled itself")
+            self.hooks.report_problem_once(source.path, "load", "it cancelled itself")
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: it is named and left out)
             self._unload(extension)
-            self.hooks.report_once(source.path, "load", describe_exception(problem, source.path))
+            self.hooks.report_problem_once(source.path, "load", describe_exception(problem, source.path))
         else:
             self.hooks.loaded = (*self.hooks.loaded, extension)
 
     async def start(self, reason: Any = "startup") -> None:
         await self.hooks.emit("session_start", SessionStart(reason=reason))
 
-    async def follow_settings(self) -> None:
+    async def restart_for_changed_settings(self) -> None:
         """Restarts bayou's own extensions with changed settings. All other extensions check for changes
         themselves."""
         told = SessionStart(reason="reload")
@@ -147,7 +152,7 @@ class Extensions:
         if name in SESSION_EVENTS and name in self.hooks.handlers:
             await self.hooks.emit(name, event)
         if name in HOOK_EVENT_TYPES:
-            hook = self._event_state.hook_for(
+            hook = self._event_state.hook_for_event(
                 event, self.hooks.binding.session if self.hooks.binding else None
             )
             if hook is not None:

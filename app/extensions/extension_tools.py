@@ -6,16 +6,21 @@ from typing import Any
 
 import msgspec
 
-from app.extensions.contexts import ToolCallContext
-from app.extensions.registrations import Extension
-from app.extensions.time_limits import HookLimits, HookTooSlow, TimeLimitedAwaitable, call_sync_with_limit
-from app.extensions.views import View, view_text
-from tools.base import Tool, ToolContext, ToolError
-from tools.results import ToolResult, text_result
-from tools.schema import make_arguments_schema
+from app.extensions.extension_registrations import Extension
+from app.extensions.extension_views import View, view_text
+from app.extensions.handler_contexts import ToolCallContext
+from app.extensions.time_limits import (
+    ExtensionTimeLimitExceeded,
+    HookLimits,
+    TimeLimitedAwaitable,
+    call_sync_with_time_limit,
+)
+from tools.argument_schema import make_arguments_schema
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import ToolResult, text_result
 
 
-def make_tool(
+def make_extension_tool(
     function: Callable[..., Any],
     *,
     name: str,
@@ -32,11 +37,11 @@ def make_tool(
             raise ToolError(f"The tool {name} belongs to an extension that was reloaded or removed.")
         block = limits().block_seconds
         try:
-            answer = call_sync_with_limit(function, given, context_of(call), block=block)
+            answer = call_sync_with_time_limit(function, given, context_of(call), block=block)
             if isinstance(answer, Awaitable):
                 # The function may take any time, but must not block the event loop.
                 answer = await TimeLimitedAwaitable(answer, block)
-        except HookTooSlow as problem:
+        except ExtensionTimeLimitExceeded as problem:
             raise ToolError(f"The tool {name} failed: {problem}") from None
         return to_tool_result(answer)
 

@@ -1,7 +1,7 @@
 """Implements an extension's questions and displays where there is no screen, and watches over every question.
 
-`SilentUi` serves print and JSON mode, `EventUi` uses RPC's question protocol; the full screen has its own.
-`WatchedUi` wraps them for extensions: it reports questions, pauses time limits, and refuses stale extensions.
+`HeadlessUi` serves print and JSON mode, `EventPublishingUi` uses RPC's question protocol; the full screen has its own.
+`ExtensionUi` wraps them for extensions: it reports questions, pauses time limits, and refuses stale extensions.
 """
 
 import asyncio
@@ -9,21 +9,21 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from app.extensions.extension_registrations import Extension
+from app.extensions.extension_views import View, view_data, view_text
 from app.extensions.hooks.payloads import UiPromptEnd, UiPromptStart
-from app.extensions.registrations import Extension
-from app.extensions.time_limits import pause_time_limit
+from app.extensions.time_limits import pause_extension_time_limit
 from app.extensions.ui_protocol import Level, Placement, Ui
-from app.extensions.views import View, view_data, view_text
 from app.values.events import Event, Notice, QuestionAsked
 
-QUESTION_TIMEOUT = 600.0
+EXTENSION_QUESTION_TIMEOUT_SECONDS = 600.0
 """How long a question without a timeout waits, so that a client that never answers cannot block it
 for ever."""
-EDITOR_QUESTION_TIMEOUT = 3600.0
+EXTENSION_EDITOR_TIMEOUT_SECONDS = 3600.0
 """The same limit for the editor question, which has no timeout."""
 
 
-class SilentUi:
+class HeadlessUi:
     """Answers every question with its cancelled value, since no person is present, and reports the first of
     each kind."""
 
@@ -116,7 +116,7 @@ class SilentUi:
         return False
 
 
-class EventUi(SilentUi):
+class EventPublishingUi(HeadlessUi):
     """Publishes questions and notes as `extension_ui_request` events; the reader of a question sets its
     `answer`."""
 
@@ -127,7 +127,7 @@ class EventUi(SilentUi):
         publish: Callable[[Event], None],
         *,
         mode: str = "rpc",
-        answer_seconds: float = QUESTION_TIMEOUT,
+        answer_seconds: float = EXTENSION_QUESTION_TIMEOUT_SECONDS,
     ) -> None:
         super().__init__(publish, mode)
         self._answer_timeout = answer_seconds
@@ -151,7 +151,7 @@ class EventUi(SilentUi):
         return answer if isinstance(answer, str) else None
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
-        seconds = max(self._answer_timeout, EDITOR_QUESTION_TIMEOUT)
+        seconds = max(self._answer_timeout, EXTENSION_EDITOR_TIMEOUT_SECONDS)
         answer = await self._publish_and_wait(
             None, None, method="editor", title=title, prefill=prefill or None, seconds=seconds
         )
@@ -214,7 +214,7 @@ class EventUi(SilentUi):
             return cancelled
 
 
-class WatchedUi:
+class ExtensionUi:
     """A user interface's `Ui` as one extension sees it."""
 
     def __init__(
@@ -226,7 +226,7 @@ class WatchedUi:
 
     def __getattr__(self, name: str) -> Any:
         """Passes everything that is not a question straight to the user interface."""
-        self._extension.require_open()
+        self._extension.require_extension_open()
         return getattr(self._ui(), name)
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
@@ -250,7 +250,7 @@ class WatchedUi:
 
     def set_editor(self, make: Callable[..., Any] | None) -> None:
         """Replaces the editor until the extension ends."""
-        self._extension.require_open()
+        self._extension.require_extension_open()
         ui = self._ui()
         ui.set_editor(make)
         if make is not None:
@@ -258,15 +258,15 @@ class WatchedUi:
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
         """Listens until it is stopped or the extension ends."""
-        self._extension.require_open()
+        self._extension.require_extension_open()
         stop = self._ui().on_terminal_input(listener)
         self._extension.on_close.append(stop)
         return stop
 
     async def _ask_watched(self, kind: Any, title: str, ask: Callable[[Ui], Awaitable[Any]]) -> Any:
-        self._extension.require_open()
+        self._extension.require_extension_open()
         ui = self._ui()
-        with pause_time_limit():
+        with pause_extension_time_limit():
             await self._emit("ui_prompt_start", UiPromptStart(kind=kind, title=title))
             try:
                 return await ask(ui)

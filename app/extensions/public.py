@@ -7,7 +7,15 @@ may change without notice.
 
 from app.compaction.touched_files import FileLists
 from app.extensions.api import ExtensionApi
-from app.extensions.contexts import CommandContext, Context, ToolCallContext
+from app.extensions.extension_programs import ExecResult, run_program
+from app.extensions.extension_registrations import (
+    Command,
+    Completion,
+    NotReady,
+    StaleExtension,
+)
+from app.extensions.extension_views import View, as_view, view_data, view_text
+from app.extensions.handler_contexts import CommandContext, Context, ToolCallContext
 from app.extensions.hooks.payloads import (
     AfterProviderResponse,
     Answer,
@@ -56,15 +64,7 @@ from app.extensions.hooks.payloads import (
     UserBashAnswer,
 )
 from app.extensions.loading.api_version import API_VERSION
-from app.extensions.registrations import (
-    Command,
-    Completion,
-    NotReady,
-    StaleExtension,
-)
-from app.extensions.run_program import ExecResult, run_program
 from app.extensions.ui_protocol import DeliverAs, ProviderSpec
-from app.extensions.views import View, as_view, view_data, view_text
 from app.providers.model_stream import Credential
 from app.providers.secret_references import CredentialError
 from app.providers.signin.interface import SignIn, SignInUi
@@ -84,9 +84,8 @@ from app.values.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
-from tools.base import Tool, ToolContext, ToolError
-from tools.effects import Effects
-from tools.operations import (
+from tools.call_effects import Effects
+from tools.file_and_process_operations import (
     CommandLine,
     DirectoryEntry,
     FileOperations,
@@ -94,7 +93,9 @@ from tools.operations import (
     ProcessOperations,
     RunningProcess,
 )
-from tools.results import (
+from tools.running.local_processes import LocalProcesses
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import (
     Card,
     CommandBlock,
     DiffBlock,
@@ -111,4 +112,3 @@ from tools.results import (
     TreeNode,
     text_result,
 )
-from tools.running.local_processes import LocalProcesses

@@ -18,7 +18,7 @@ import msgspec
 from app.resources.settings.effective_settings import EffectiveSettings
 
 T = TypeVar("T")
-CLEANUP_SECONDS = 1.0
+EXTENSION_CLEANUP_SECONDS = 1.0
 """Seconds that cancelled code has for cleaning up."""
 
 
@@ -32,7 +32,7 @@ class HookLimits(msgspec.Struct, frozen=True, kw_only=True):
     load_seconds: float = 10.0
 
 
-def hook_limits(effective_settings: EffectiveSettings) -> HookLimits:
+def read_hook_limits(effective_settings: EffectiveSettings) -> HookLimits:
     """Converts the settings' milliseconds to seconds."""
     mine = effective_settings.settings.extension_limits
     answer = mine.hook_timeout_ms / 1000
@@ -44,7 +44,7 @@ def hook_limits(effective_settings: EffectiveSettings) -> HookLimits:
     )
 
 
-class HookTooSlow(Exception):
+class ExtensionTimeLimitExceeded(Exception):
     """An extension's code exceeded a time limit. `str` says which."""
 
 
@@ -52,10 +52,10 @@ class _BlockingCodeInterrupted(BaseException):
     """Interrupts extension code that blocks. Not an `Exception`: a broad `except` would swallow it."""
 
 
-_deadline: ContextVar["_Deadline | None"] = ContextVar("bayou_extension_deadline", default=None)
+_deadline: ContextVar["_ExtensionDeadline | None"] = ContextVar("bayou_extension_deadline", default=None)
 
 
-class _Deadline:
+class _ExtensionDeadline:
     """The running time limit, paused while a person is asked.
 
     When it passes, the code is cancelled; code that ignores the cancellation is abandoned a moment later."""
@@ -86,11 +86,11 @@ class _Deadline:
         assert self._task is not None
         self._task.cancel()
         self.stop_timer()
-        self._timer = asyncio.get_running_loop().call_later(CLEANUP_SECONDS, self._abandon_code)
+        self._timer = asyncio.get_running_loop().call_later(EXTENSION_CLEANUP_SECONDS, self._abandon_code)
 
     def _abandon_code(self) -> None:
         assert self._task is not None and self._awaitable is not None
-        self._awaitable.abandon()
+        self._awaitable.abandon_suspended_code()
         self._task.cancel()
 
     def stop_timer(self) -> None:
@@ -110,7 +110,7 @@ class _Deadline:
 
 
 @contextmanager
-def pause_time_limit() -> Generator[None]:
+def pause_extension_time_limit() -> Generator[None]:
     """Pauses the current time limit while a person is asked."""
     deadline = _deadline.get()
     if deadline is None:
@@ -123,13 +123,15 @@ def pause_time_limit() -> Generator[None]:
         deadline.resume()
 
 
-async def call_with_limit(function: Callable[..., Any], *arguments: Any, seconds: float, block: float) -> Any:
-    """Calls a function, plain or async, and returns its result. Raises `HookTooSlow`, or what the function
-    raises."""
-    result = call_sync_with_limit(function, *arguments, block=block)
+async def call_with_time_limit(
+    function: Callable[..., Any], *arguments: Any, seconds: float, block: float
+) -> Any:
+    """Calls a function, plain or async, and returns its result. Raises `ExtensionTimeLimitExceeded`, or what the
+    function raises."""
+    result = call_sync_with_time_limit(function, *arguments, block=block)
     if not isinstance(result, Awaitable):
         return result
-    guarded, deadline = TimeLimitedAwaitable(result, block), _Deadline(seconds)
+    guarded, deadline = TimeLimitedAwaitable(result, block), _ExtensionDeadline(seconds)
     token = _deadline.set(deadline)  # a task started here inherits it
     task = asyncio.get_running_loop().create_task(_await_guarded(guarded))
     _deadline.reset(token)
@@ -145,9 +147,9 @@ async def call_with_limit(function: Callable[..., Any], *arguments: Any, seconds
         guarded.close()
         failed = not task.done() or task.cancelled() or task.exception() is not None
     if deadline.is_expired and failed:
-        raise HookTooSlow(f"it did not answer within {seconds:g} seconds")
+        raise ExtensionTimeLimitExceeded(f"it did not answer within {seconds:g} seconds")
     value = task.result()
-    if isinstance(value, _RequestedExit):
+    if isinstance(value, _ExtensionSystemExit):
         raise value.problem
     return value
 
@@ -156,10 +158,10 @@ async def _await_guarded(guarded: "TimeLimitedAwaitable[Any]") -> Any:
     try:
         return await guarded
     except SystemExit as problem:  # raised out of a task it would end the whole loop
-        return _RequestedExit(problem)
+        return _ExtensionSystemExit(problem)
 
 
-class _RequestedExit(msgspec.Struct, frozen=True):
+class _ExtensionSystemExit(msgspec.Struct, frozen=True):
     """Carries a `SystemExit` of extension code out of its task."""
 
     problem: SystemExit
@@ -169,13 +171,14 @@ def _blocked_text(seconds: float) -> str:
     return f"it blocked everything for {seconds:g} seconds and was interrupted"
 
 
-def call_sync_with_limit(function: Callable[..., T], *arguments: Any, block: float) -> T:
-    """Calls a plain function that must return quickly. Raises `HookTooSlow`, or what the function raises."""
+def call_sync_with_time_limit(function: Callable[..., T], *arguments: Any, block: float) -> T:
+    """Calls a plain function that must return quickly. Raises `ExtensionTimeLimitExceeded`, or what the function
+    raises."""
     try:
         with _interrupt_after(block):
             return function(*arguments)
     except _BlockingCodeInterrupted:
-        raise HookTooSlow(_blocked_text(block)) from None
+        raise ExtensionTimeLimitExceeded(_blocked_text(block)) from None
 
 
 class TimeLimitedAwaitable(Generic[T]):
@@ -192,7 +195,7 @@ class TimeLimitedAwaitable(Generic[T]):
         if not self._has_started and isinstance(self._awaitable, Coroutine):
             self._awaitable.close()
 
-    def abandon(self) -> None:
+    def abandon_suspended_code(self) -> None:
         """Leaves the code suspended at its next step, without running it further."""
         self._is_abandoned = True
 
@@ -213,7 +216,7 @@ class TimeLimitedAwaitable(Generic[T]):
             except StopIteration as end:
                 return end.value
             except _BlockingCodeInterrupted:
-                raise HookTooSlow(_blocked_text(self._block_seconds)) from None
+                raise ExtensionTimeLimitExceeded(_blocked_text(self._block_seconds)) from None
             problem = value = None
             try:
                 value = yield wanted
@@ -223,7 +226,7 @@ class TimeLimitedAwaitable(Generic[T]):
                 problem = raised
 
 
-class _InterruptTimer:
+class _BlockingCodeTimer:
     """The process-wide timer, which knows which interruption is due."""
 
     def __init__(self) -> None:
@@ -236,7 +239,7 @@ class _InterruptTimer:
             raise _BlockingCodeInterrupted
 
 
-_interrupt_timer = _InterruptTimer()
+_interrupt_timer = _BlockingCodeTimer()
 
 
 def _can_interrupt() -> bool:

@@ -7,37 +7,37 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from app.imports.line_files import json_lines
+from app.imports.json_lines_files import read_json_lines
 from app.imports.session_builder import (
-    AnswerDraft,
+    ImportedAnswerDraft,
     ImportedSession,
-    SessionBuilder,
+    ImportedSessionBuilder,
     dict_or_empty,
     list_or_empty,
-    make_image,
-    make_thinking,
-    make_usage,
+    make_imported_image,
+    make_imported_thinking,
+    make_imported_usage,
     text_or_empty,
     token_count,
 )
 from app.values.content import Text, UserContent
 from app.values.messages import StopReason
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-PROGRAM = "claude"
-_STATE_LINES = (
+CLAUDE_PROGRAM_NAME = "claude"
+_CLAUDE_STATE_LINE_TYPES = (
     *("agent-color", "agent-name", "agent-setting", "ai-title", "custom-title", "last-prompt", "mode"),
     *("permission-mode", "pr-link", "progress", "queue-operation", "summary", "tag"),
 )
 """Lines that are no part of the conversation."""
-_LEFT_OUT_LINES = {
+_LABEL_BY_LEFT_OUT_LINE_TYPE = {
     "file-history-snapshot": "copies of files for its undo",
     "attachment": "attachments for the model",
 }
 _STOP_REASONS: dict[str, StopReason] = {"max_tokens": "length", "tool_use": "toolUse", "end_turn": "stop"}
-_COMMAND_NAME_PATTERN = late(r"<command-name>\s*(/?[^<]*?)\s*</command-name>", re.DOTALL)
-_COMMAND_ARGUMENTS_PATTERN = late(r"<command-args>(.*?)</command-args>", re.DOTALL)
-_COMMAND_OUTPUT_TAGS = (
+_COMMAND_NAME_PATTERN = lazy_regex(r"<command-name>\s*(/?[^<]*?)\s*</command-name>", re.DOTALL)
+_COMMAND_ARGUMENTS_PATTERN = lazy_regex(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_LOCAL_COMMAND_OUTPUT_TAGS = (
     "<local-command-stdout>",
     "<local-command-stderr>",
     "<local-command-caveat>",
@@ -53,10 +53,10 @@ def session_files(folder: Path) -> Iterator[Path]:
 
 
 def read_session(file: Path, home: Path) -> ImportedSession:
-    """Reads a session file of Claude Code. Raises `OSError`, and `NotImportable` if the file has no
+    """Reads a session file of Claude Code. Raises `OSError`, and `SessionNotImportable` if the file has no
     conversation."""
     reading = _SessionReader()
-    for line in json_lines(file, reading.builder.left_out):
+    for line in read_json_lines(file, reading.builder.left_out):
         reading.read_line(line)
     reading.builder.title = reading.own_title or reading.title
     return reading.builder.build_session(
@@ -68,7 +68,7 @@ class _SessionReader:
     """Reads the lines of one session of Claude Code into entries."""
 
     def __init__(self) -> None:
-        self.builder = SessionBuilder(PROGRAM)
+        self.builder = ImportedSessionBuilder(CLAUDE_PROGRAM_NAME)
         self.cwd = ""
         self.title = ""
         self.own_title = ""
@@ -78,7 +78,7 @@ class _SessionReader:
         """The answer to which a result belongs, by the result's entry."""
         self._last_results: dict[str, str] = {}
         """The last result of an answer's calls: what follows the answer stands below it."""
-        self._answers: dict[str, AnswerDraft] = {}
+        self._answers: dict[str, ImportedAnswerDraft] = {}
         self._owners: dict[str, str] = {}
         """The answer of each tool call, by the id of the call."""
         self._tokens_before = 0
@@ -93,8 +93,8 @@ class _SessionReader:
             self.builder.left_out["messages of helpers"] += 1
         elif kind in ("user", "assistant", "system"):
             self._read_message(kind, line)
-        elif kind not in _STATE_LINES:
-            name = _LEFT_OUT_LINES.get(text_or_empty(kind), "lines of unknown types")
+        elif kind not in _CLAUDE_STATE_LINE_TYPES:
+            name = _LABEL_BY_LEFT_OUT_LINE_TYPE.get(text_or_empty(kind), "lines of unknown types")
             self.builder.left_out[name] += 1
             self._skip_line(line)
 
@@ -151,7 +151,7 @@ class _SessionReader:
             self._read_part(draft, dict_or_empty(block))
         told = dict_or_empty(message.get("usage"))
         if told:
-            draft.usage = make_usage(
+            draft.usage = make_imported_usage(
                 total=token_count(told.get("input_tokens")),
                 output=token_count(told.get("output_tokens")),
                 read=token_count(told.get("cache_read_input_tokens")),
@@ -165,16 +165,16 @@ class _SessionReader:
                 "\n".join(block.text for block in draft.content if isinstance(block, Text)) or "failed"
             )
 
-    def _read_part(self, draft: AnswerDraft, block: dict[str, Any]) -> None:
+    def _read_part(self, draft: ImportedAnswerDraft, block: dict[str, Any]) -> None:
         match block.get("type"):
             case "text" if text_or_empty(block.get("text")):
                 draft.content.append(Text(text=block["text"]))
             case "thinking" if text_or_empty(block.get("thinking")) or text_or_empty(block.get("signature")):
                 draft.content.append(
-                    make_thinking(text_or_empty(block.get("thinking")), block.get("signature"))
+                    make_imported_thinking(text_or_empty(block.get("thinking")), block.get("signature"))
                 )
             case "redacted_thinking":
-                draft.content.append(make_thinking("", block.get("data"), is_redacted=True))
+                draft.content.append(make_imported_thinking("", block.get("data"), is_redacted=True))
             case "tool_use":
                 self.builder.add_call(draft, block.get("id"), block.get("name"), block.get("input"))
                 self._owners.setdefault(text_or_empty(block.get("id")), draft.id)
@@ -205,7 +205,7 @@ class _SessionReader:
         told = "\n".join(block.text for block in own if isinstance(block, Text))
         if line.get("isMeta") is True:
             builder.add_context(told, time)
-        elif told.lstrip().startswith(_COMMAND_OUTPUT_TAGS):
+        elif told.lstrip().startswith(_LOCAL_COMMAND_OUTPUT_TAGS):
             builder.left_out["output of its own commands"] += 1
         elif (command := _COMMAND_NAME_PATTERN.search(told)) is not None:
             arguments = _COMMAND_ARGUMENTS_PATTERN.search(told)
@@ -238,7 +238,7 @@ class _SessionReader:
             return [Text(text=block["text"])] if text_or_empty(block.get("text")) else []
         source = dict_or_empty(block.get("source"))
         if block.get("type") == "image":
-            found = make_image(source.get("data"), source.get("media_type"))
+            found = make_imported_image(source.get("data"), source.get("media_type"))
             if found is not None:
                 return [found]
             self.builder.left_out["images that cannot be read"] += 1

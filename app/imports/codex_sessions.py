@@ -8,28 +8,30 @@ from typing import Any
 
 import msgspec
 
-from app.imports.line_files import json_lines
+from app.imports.json_lines_files import read_json_lines
 from app.imports.session_builder import (
-    AnswerDraft,
+    ImportedAnswerDraft,
     ImportedSession,
-    NotImportable,
-    SessionBuilder,
+    ImportedSessionBuilder,
+    SessionNotImportable,
     dict_or_empty,
     image_from_data_url,
     list_or_empty,
-    make_thinking,
-    make_usage,
+    make_imported_thinking,
+    make_imported_usage,
     text_or_empty,
     token_count,
 )
 from app.values.codec import decode_json
 from app.values.content import Text, UserContent
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-PROGRAM = "codex"
-_FILE_ID_PATTERN = late(r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.jsonl\Z")
-_CWD_PATTERN = late(r"<cwd>([^<]*)</cwd>", re.DOTALL)
-_PROGRAM_TEXT_TAGS = (
+CODEX_PROGRAM_NAME = "codex"
+_SESSION_ID_IN_FILE_NAME_PATTERN = lazy_regex(
+    r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.jsonl\Z"
+)
+_CWD_TAG_PATTERN = lazy_regex(r"<cwd>([^<]*)</cwd>", re.DOTALL)
+_CODEX_CONTEXT_TAGS = (
     "<environment_context>",
     "<user_instructions>",
     "<permissions instructions>",
@@ -40,8 +42,8 @@ _PROGRAM_TEXT_TAGS = (
     "# AGENTS.md instructions",
 )
 """How texts begin that the program itself adds for the model."""
-_CALL_ITEM_TYPES = ("function_call", "custom_tool_call", "local_shell_call")
-_OUTPUT_ITEM_TYPES = ("function_call_output", "custom_tool_call_output")
+_TOOL_CALL_ITEM_TYPES = ("function_call", "custom_tool_call", "local_shell_call")
+_TOOL_OUTPUT_ITEM_TYPES = ("function_call_output", "custom_tool_call_output")
 
 
 def session_files(folder: Path) -> Iterator[Path]:
@@ -49,30 +51,30 @@ def session_files(folder: Path) -> Iterator[Path]:
         yield from (file for file in sorted(folder.glob(f"{name}/**/*.jsonl")) if file.is_file())
 
 
-def id_in_file_name(file: Path) -> str:
+def session_id_in_file_name(file: Path) -> str:
     """Returns the id in a file's name; empty if there is none."""
-    named = _FILE_ID_PATTERN.search(file.name)
+    named = _SESSION_ID_IN_FILE_NAME_PATTERN.search(file.name)
     return named[1] if named else ""
 
 
-def thread_names(folder: Path) -> Mapping[str, str]:
+def codex_thread_names(folder: Path) -> Mapping[str, str]:
     """Returns the names that people gave to sessions, by the session's id."""
     try:
-        lines = list(json_lines(folder / "session_index.jsonl", Counter()))
+        lines = list(read_json_lines(folder / "session_index.jsonl", Counter()))
     except OSError:
         return {}
     return {text_or_empty(line.get("id")): text_or_empty(line.get("thread_name")) for line in lines}
 
 
 def read_session(file: Path, home: Path, names: Mapping[str, str]) -> ImportedSession:
-    """Reads a session file of codex. Raises `OSError`, and `NotImportable` if the file has no conversation of the
-    person."""
+    """Reads a session file of codex. Raises `OSError`, and `SessionNotImportable` if the file has no conversation of
+    the person."""
     reading = _SessionReader()
-    for line in json_lines(file, reading.builder.left_out):
+    for line in read_json_lines(file, reading.builder.left_out):
         reading.read_line(line)
     if reading.is_helper:
-        raise NotImportable("is the session of a helper agent")
-    session_id = reading.id or id_in_file_name(file) or file.stem
+        raise SessionNotImportable("is the session of a helper agent")
+    session_id = reading.id or session_id_in_file_name(file) or file.stem
     reading.builder.title = names.get(session_id) or reading.title
     return reading.builder.build_session(
         session_id, reading.cwd, default_cwd=home, file_time=file.stat().st_mtime
@@ -83,16 +85,16 @@ class _SessionReader:
     """Reads the lines of one session of codex into entries."""
 
     def __init__(self) -> None:
-        self.builder = SessionBuilder(PROGRAM)
+        self.builder = ImportedSessionBuilder(CODEX_PROGRAM_NAME)
         self.id = ""
         self.cwd = ""
         self.title = ""
         self.is_helper = False
         self._provider = "openai"
         self._model = ""
-        self._answer: AnswerDraft | None = None
+        self._answer: ImportedAnswerDraft | None = None
         """The answer that further parts belong to."""
-        self._last_answer: AnswerDraft | None = None
+        self._last_answer: ImportedAnswerDraft | None = None
         self._total: Any = None
         """The last total of tokens: the same one again reports nothing new."""
         self._window = 0
@@ -157,7 +159,7 @@ class _SessionReader:
         cached = token_count(told.get("cached_input_tokens"))
         before, self._last_answer.usage = (
             self._last_answer.usage,
-            make_usage(
+            make_imported_usage(
                 total=max(token_count(told.get("input_tokens")) - cached, 0),
                 output=token_count(told.get("output_tokens")),
                 read=cached,
@@ -177,12 +179,12 @@ class _SessionReader:
                 filter(None, (text_or_empty(dict_or_empty(part).get("text")) for part in parts))
             )
             if told:
-                self._open_answer(time).content.append(make_thinking(told))
+                self._open_answer(time).content.append(make_imported_thinking(told))
             elif item.get("encrypted_content"):
                 self.builder.left_out["encrypted thinking"] += 1
-        elif kind in _CALL_ITEM_TYPES:
+        elif kind in _TOOL_CALL_ITEM_TYPES:
             self._read_call(item, time)
-        elif kind in _OUTPUT_ITEM_TYPES:
+        elif kind in _TOOL_OUTPUT_ITEM_TYPES:
             self._answer = None
             content, is_error = self._output_content(item.get("output"))
             self.builder.add_result(item.get("call_id"), content, time, is_error=is_error)
@@ -201,8 +203,8 @@ class _SessionReader:
             if told:
                 self._open_answer(time).content.append(Text(text=told))
             return
-        if item.get("role") != "user" or told.lstrip().startswith(_PROGRAM_TEXT_TAGS):
-            named = _CWD_PATTERN.search(told)
+        if item.get("role") != "user" or told.lstrip().startswith(_CODEX_CONTEXT_TAGS):
+            named = _CWD_TAG_PATTERN.search(told)
             self.cwd = self.cwd or (named[1].strip() if named else "")
             self.builder.left_out["messages of the program to the model"] += 1
             return
@@ -211,7 +213,7 @@ class _SessionReader:
             self._answer = None
             self._prompts.append(above)
 
-    def _open_answer(self, time: int) -> AnswerDraft:
+    def _open_answer(self, time: int) -> ImportedAnswerDraft:
         if self._answer is None:
             api = "openai-responses" if self._provider == "openai" else ""
             self._answer = self.builder.add_answer(time, self._provider, api, self._model)

@@ -23,7 +23,7 @@ def copy_atomically(source: Path, target: Path) -> None:
         shutil.rmtree(draft, ignore_errors=True) if draft.is_dir() else draft.unlink(missing_ok=True)
 
 
-def outside_link_target(source: Path, folder: Path) -> str:
+def link_target_outside_folder(source: Path, folder: Path) -> str:
     """Says where a path, or a link inside of it, leads out of the folder; a copy of its target, a key for example,
     would be shown to the agent. Empty if all stays inside."""
     top = os.path.realpath(folder)

@@ -12,39 +12,47 @@ from typing import Any, Literal, assert_never, get_args
 import msgspec
 
 from app.imports import claude_sessions, codex_sessions, opencode_sessions
-from app.imports.file_copies import copy_atomically, outside_link_target
-from app.imports.permission_rules import (
-    ForeignRule,
-    claude_rules,
-    codex_rules,
-    distinct_rules,
-    opencode_rules,
+from app.imports.file_copies import copy_atomically, link_target_outside_folder
+from app.imports.imported_permission_rules import (
+    ImportedPermissionRule,
+    convert_claude_permission_rules,
+    convert_codex_permission_rules,
+    convert_opencode_permission_rules,
+    remove_duplicate_rules,
 )
-from app.imports.session_builder import ImportedSession, NotImportable
-from app.mcp.config_entries import HIDDEN_VALUE_MARK, decode_server_entry, server_display_address
-from app.mcp.import_configs import ImportableServer, find_servers_of_program
-from app.mcp.server_config import add_server_to_file, find_server_name_in_file
-from app.resources.command_files import shell_parts
+from app.imports.session_builder import ImportedSession, SessionNotImportable
+from app.mcp.import_server_configs import ImportableMcpServer, find_mcp_servers_of_program
+from app.mcp.server_config import add_mcp_server_to_file, find_mcp_server_name_in_file
+from app.mcp.server_config_entries import (
+    HIDDEN_VALUE_MARK,
+    decode_mcp_server_entry,
+    mcp_server_display_address,
+)
+from app.resources.claude_command_files import shell_commands_in_body
 from app.resources.context_files import CONTEXT_FILE_NAMES
-from app.resources.context_imports import FILE_MENTION
-from app.resources.paths import Paths
-from app.resources.server_files import user_servers_file
+from app.resources.context_imports import FILE_MENTION_PATTERN
+from app.resources.mcp_server_files import user_mcp_servers_file
+from app.resources.paths import BayouPaths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.text_files import read_text, write_text
-from app.sessions.folders import session_files
+from app.sessions.session_folders import session_files
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from app.values.user_errors import FileError, UserError
-from tools.running.withheld_variables import is_secret_variable
+from tools.running.withheld_environment_variables import is_secret_variable
 
-Program = Literal["claude", "codex", "opencode"]
-PROGRAMS: tuple[Program, ...] = get_args(Program)
+ImportProgram = Literal["claude", "codex", "opencode"]
+PROGRAMS: tuple[ImportProgram, ...] = get_args(ImportProgram)
 ImportKind = Literal["sessions", "instructions", "skills", "commands", "permissions", "servers"]
 IMPORT_KINDS: tuple[ImportKind, ...] = get_args(ImportKind)
-PROGRAM_TITLES: Mapping[Program, str] = {"claude": "Claude Code", "codex": "codex", "opencode": "opencode"}
-LoadSession = Callable[[], ImportedSession]
+PROGRAM_TITLES: Mapping[ImportProgram, str] = {
+    "claude": "Claude Code",
+    "codex": "codex",
+    "opencode": "opencode",
+}
+LoadImportedSession = Callable[[], ImportedSession]
 
 
-class PlannedItem(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedImportItem(msgspec.Struct, frozen=True, kw_only=True):
     """One item of another program that can be imported, or the reason why not."""
 
     kind: ImportKind
@@ -67,21 +75,21 @@ class PlannedItem(msgspec.Struct, frozen=True, kw_only=True):
 class ImportPlan(msgspec.Struct, frozen=True, kw_only=True):
     """All items of one program that can be imported, and the files that could not be read."""
 
-    program: Program
-    items: tuple[PlannedItem, ...]
+    program: ImportProgram
+    items: tuple[PlannedImportItem, ...]
     problems: tuple[str, ...] = ()
 
-    def of_kind(self, kind: ImportKind) -> list[PlannedItem]:
+    def of_kind(self, kind: ImportKind) -> list[PlannedImportItem]:
         return [item for item in self.items if item.kind == kind]
 
 
-class Importer:
+class ImportPlanner:
     """Plans the import of one program's items for one user."""
 
     def __init__(
-        self, program: Program, paths: Paths, env: Mapping[str, str], *, with_secrets: bool = False
+        self, program: ImportProgram, paths: BayouPaths, env: Mapping[str, str], *, with_secrets: bool = False
     ) -> None:
-        self.program: Program = program
+        self.program: ImportProgram = program
         self._paths = paths
         self._env = env
         self._with_secrets = with_secrets
@@ -102,7 +110,7 @@ class Importer:
 
     def plan(self, kinds: Iterable[ImportKind], *, only_here: bool = False) -> ImportPlan:
         """Returns the plan of an import. Reads files and writes nothing."""
-        found: dict[ImportKind, Callable[[], Iterator[PlannedItem]]] = {
+        found: dict[ImportKind, Callable[[], Iterator[PlannedImportItem]]] = {
             "sessions": partial(self._session_items, only_here),
             "instructions": self._instruction_items,
             "skills": self._skill_items,
@@ -115,24 +123,24 @@ class Importer:
 
     # Sessions
 
-    def _session_items(self, only_here: bool) -> Iterator[PlannedItem]:
+    def _session_items(self, only_here: bool) -> Iterator[PlannedImportItem]:
         root = self._paths.sessions_dir
         known = {Path(entry.name).stem.partition("_")[2] for entry in session_files(root)}
         for source, session_id, load in self._session_loaders():
-            item = partial(PlannedItem, kind="sessions", source=str(source))
+            item = partial(PlannedImportItem, kind="sessions", source=str(source))
             if session_id in known:
-                yield item(name=session_id, refused=_ALREADY_HERE)
+                yield item(name=session_id, refused=_ALREADY_IMPORTED_REASON)
                 continue
-            if outside_link_target(source, self.data):
+            if link_target_outside_folder(source, self.data):
                 yield item(name=source.name, refused="is a link out of the folder")
                 continue
             try:
                 session = load()
-            except (NotImportable, OSError) as problem:
+            except (SessionNotImportable, OSError) as problem:
                 yield item(name=session_id or source.name, refused=_failure_reason(problem))
                 continue
             if session.id in known:
-                yield item(name=session.id, refused=_ALREADY_HERE)
+                yield item(name=session.id, refused=_ALREADY_IMPORTED_REASON)
             elif not only_here or session.cwd == str(self._paths.cwd):
                 known.add(session.id)
                 yield item(
@@ -142,7 +150,7 @@ class Importer:
                     apply=lambda load=load: load().write(root),
                 )
 
-    def _session_loaders(self) -> Iterator[tuple[Path, str, LoadSession]]:
+    def _session_loaders(self) -> Iterator[tuple[Path, str, LoadImportedSession]]:
         """Yields the source of each session, its id if that is known already, and the function that reads it."""
         home, folder = self._paths.home, self.data
         match self.program:
@@ -150,22 +158,22 @@ class Importer:
                 for file in claude_sessions.session_files(folder):
                     yield file, file.stem, partial(claude_sessions.read_session, file, home)
             case "codex":
-                names = codex_sessions.thread_names(folder)
+                names = codex_sessions.codex_thread_names(folder)
                 for file in codex_sessions.session_files(folder):
                     yield (
                         file,
-                        codex_sessions.id_in_file_name(file),
+                        codex_sessions.session_id_in_file_name(file),
                         partial(codex_sessions.read_session, file, home, names),
                     )
             case "opencode":
-                for stored in opencode_sessions.stored_sessions(folder, self._problems):
+                for stored in opencode_sessions.stored_opencode_sessions(folder, self._problems):
                     yield stored.source, stored.id, partial(opencode_sessions.read_session, stored, home)
             case _:
                 assert_never(self.program)
 
     # Files
 
-    def _instruction_items(self) -> Iterator[PlannedItem]:
+    def _instruction_items(self) -> Iterator[PlannedImportItem]:
         names = {
             "claude": ("CLAUDE.md",),
             "codex": ("AGENTS.override.md", "AGENTS.md"),
@@ -178,7 +186,7 @@ class Importer:
             return
         target = self._paths.agent_dir / "AGENTS.md"
         own = next((one for one in CONTEXT_FILE_NAMES if (target.parent / one).exists()), None)
-        refused = outside_link_target(source, self.folder)
+        refused = link_target_outside_folder(source, self.folder)
         notes: tuple[str, ...] = ()
         try:
             told = read_text(source) or ""
@@ -187,9 +195,9 @@ class Importer:
         if own is not None:
             own_path = self._shown_path(target.parent / own)
             refused = f"{own_path} is there already; add the line @{self._shown_path(source)} to it"
-        elif FILE_MENTION.search(told):
+        elif FILE_MENTION_PATTERN.search(told):
             notes = (f"paths behind @ are read from {self._shown_path(target.parent)} now",)
-        yield PlannedItem(
+        yield PlannedImportItem(
             kind="instructions",
             name=self._shown_path(source),
             source=str(source),
@@ -199,7 +207,7 @@ class Importer:
             apply=partial(_write_new, target, told),
         )
 
-    def _skill_items(self) -> Iterator[PlannedItem]:
+    def _skill_items(self) -> Iterator[PlannedImportItem]:
         if self.program == "claude":
             yield from self._read_in_place("skills", "skills", "*/SKILL.md")
             return
@@ -209,7 +217,7 @@ class Importer:
                     "skills", file.parent, self._paths.agent_dir / "skills" / file.parent.name
                 )
 
-    def _command_items(self) -> Iterator[PlannedItem]:
+    def _command_items(self) -> Iterator[PlannedImportItem]:
         if self.program == "claude":
             yield from self._read_in_place("commands", "commands", "**/*.md")
             return
@@ -217,7 +225,7 @@ class Importer:
             for file in sorted((self.folder / name).glob("**/*.md")):
                 refused = ""
                 try:
-                    if shell_parts(read_text(file) or ""):
+                    if shell_commands_in_body(read_text(file) or ""):
                         refused = "runs commands of the shell; in ~/.claude/commands bayou runs them, after a question"
                 except FileError as problem:
                     refused = str(problem)
@@ -226,7 +234,7 @@ class Importer:
                 target = self._paths.agent_dir / "prompts" / file.name
                 yield self._copy_item("commands", file, target, refused=refused)
 
-    def _read_in_place(self, kind: ImportKind, name: str, pattern: str) -> Iterator[PlannedItem]:
+    def _read_in_place(self, kind: ImportKind, name: str, pattern: str) -> Iterator[PlannedImportItem]:
         """Yields a note for files that bayou reads where they are."""
         count = sum(1 for _ in (self.folder / name).glob(pattern))
         if count:
@@ -237,49 +245,61 @@ class Importer:
                 if is_read
                 else f"bayou reads only ~/.claude/{name}; link or copy them"
             )
-            yield PlannedItem(kind=kind, name=f"{count} in {place}", source=place, refused=refused)
+            yield PlannedImportItem(kind=kind, name=f"{count} in {place}", source=place, refused=refused)
 
-    def _copy_item(self, kind: ImportKind, source: Path, target: Path, *, refused: str = "") -> PlannedItem:
+    def _copy_item(
+        self, kind: ImportKind, source: Path, target: Path, *, refused: str = ""
+    ) -> PlannedImportItem:
         if os.path.lexists(target):
             refused = f"{self._shown_path(target)} is there already"
-        return PlannedItem(
+        return PlannedImportItem(
             kind=kind,
             name=self._shown_path(source),
             source=str(source),
             target=self._shown_path(target),
-            refused=refused or outside_link_target(source, self.folder),
+            refused=refused or link_target_outside_folder(source, self.folder),
             apply=partial(copy_atomically, source, target),
         )
 
     # Permissions
 
-    def _permission_items(self) -> Iterator[PlannedItem]:
+    def _permission_items(self) -> Iterator[PlannedImportItem]:
         for source, is_project, rules in self._rule_files():
-            for rule in distinct_rules(rules):
+            for rule in remove_duplicate_rules(rules):
                 yield self._rule_item(rule, source, is_project=is_project)
 
-    def _rule_files(self) -> Iterator[tuple[Path, bool, list[ForeignRule]]]:
+    def _rule_files(self) -> Iterator[tuple[Path, bool, list[ImportedPermissionRule]]]:
         match self.program:
             case "claude":
                 here = self._paths.cwd / ".claude"
                 own = self.folder / "settings.json"
                 for file in dict.fromkeys((own, here / "settings.json", here / "settings.local.json")):
                     told = self._read_settings(file).get("permissions")
-                    yield file, file != own, list(claude_rules(told, is_project=file != own))
+                    yield (
+                        file,
+                        file != own,
+                        list(convert_claude_permission_rules(told, is_project=file != own)),
+                    )
             case "codex":
                 for file in sorted((self.folder / "rules").glob("*.rules")):
                     try:
-                        yield file, False, list(codex_rules(read_text(file) or ""))
+                        yield file, False, list(convert_codex_permission_rules(read_text(file) or ""))
                     except (ValueError, FileError) as problem:
                         self._problems.append(f"{file}: {problem}")
             case "opencode":
                 for name in ("opencode.json", "opencode.jsonc"):
                     file = self.folder / name
-                    yield file, False, list(opencode_rules(self._read_settings(file).get("permission")))
+                    yield (
+                        file,
+                        False,
+                        list(convert_opencode_permission_rules(self._read_settings(file).get("permission"))),
+                    )
             case _:
                 assert_never(self.program)
 
-    def _rule_item(self, rule: ForeignRule, source: Path, *, is_project: bool) -> PlannedItem:
+    def _rule_item(
+        self, rule: ImportedPermissionRule, source: Path, *, is_project: bool
+    ) -> PlannedImportItem:
         name, here = f"permissions.{rule.action}", str(self._paths.cwd)
         said = self._settings.layer_values(name).get("global", ())
         refused = rule.refused
@@ -289,7 +309,7 @@ class Importer:
                 refused = f'is a rule of the project; add "{rule.rule}" to {name} in .bayou/settings.json'
         if not refused and rule.rule in said:
             refused = "is a rule here already"
-        return PlannedItem(
+        return PlannedImportItem(
             kind="permissions",
             name=f"{rule.action} {rule.original}",
             source=self._shown_path(source),
@@ -308,35 +328,35 @@ class Importer:
 
     # MCP servers
 
-    def _server_items(self) -> Iterator[PlannedItem]:
-        found = find_servers_of_program(self.program, self._paths.home, self._paths.cwd, self._env)
+    def _server_items(self) -> Iterator[PlannedImportItem]:
+        found = find_mcp_servers_of_program(self.program, self._paths.home, self._paths.cwd, self._env)
         self._problems += found.problems
-        file = user_servers_file(self._paths)
+        file = user_mcp_servers_file(self._paths)
         for server in found.servers:
             yield self._server_item(server, file)
 
-    def _server_item(self, found: ImportableServer, file: Path) -> PlannedItem:
+    def _server_item(self, found: ImportableMcpServer, file: Path) -> PlannedImportItem:
         entry, notes = dict(found.entry), list(found.conversion_notes)
         if not self._with_secrets:
             entry = _without_secrets(found.name, entry, notes)
         refused = found.problem
-        server, _ = decode_server_entry(found.name, entry, origin="user")
-        address = server_display_address(server)
+        server, _ = decode_mcp_server_entry(found.name, entry, origin="user")
+        address = mcp_server_display_address(server)
         try:
-            if not refused and find_server_name_in_file(file, found.name) is not None:
+            if not refused and find_mcp_server_name_in_file(file, found.name) is not None:
                 refused = f"{self._shown_path(file)} has a server of that name"
         except UserError as problem:
             refused = str(problem)
         if not refused and not self._with_secrets and HIDDEN_VALUE_MARK in address:
             refused = "its command or address contains a secret; --with-secrets copies it"
-        return PlannedItem(
+        return PlannedImportItem(
             kind="servers",
             name=found.name,
             source=self._shown_path(found.source_file),
             target=address,
             refused=refused,
             notes=tuple(notes),
-            apply=partial(add_server_to_file, file, found.name, entry),
+            apply=partial(add_mcp_server_to_file, file, found.name, entry),
         )
 
     def _read_settings(self, file: Path) -> dict[str, Any]:
@@ -356,7 +376,7 @@ class Importer:
         return self._paths.shown(path) if not path.is_relative_to(self._paths.cwd) else str(path)
 
 
-_ALREADY_HERE = "is here already"
+_ALREADY_IMPORTED_REASON = "is here already"
 
 
 def _failure_reason(problem: Exception) -> str:
@@ -394,7 +414,7 @@ def _without_secrets(server: str, entry: dict[str, Any], notes: list[str]) -> di
     return entry
 
 
-def total_left_out(items: Iterable[PlannedItem]) -> dict[str, int]:
+def count_left_out_parts(items: Iterable[PlannedImportItem]) -> dict[str, int]:
     """Returns the parts that the import leaves out of all items, with their counts, the most frequent first."""
     whole = Counter[str]()
     for item in items:

@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 
 from app.imports.session_builder import (
-    AnswerDraft,
+    ImportedAnswerDraft,
     ImportedSession,
-    NotImportable,
-    SessionBuilder,
+    ImportedSessionBuilder,
+    SessionNotImportable,
     dict_or_empty,
     image_from_data_url,
     list_or_empty,
-    make_thinking,
-    make_usage,
+    make_imported_thinking,
+    make_imported_usage,
     milliseconds,
     text_or_empty,
     token_count,
@@ -25,9 +25,9 @@ from app.imports.session_builder import (
 from app.values.codec import decode_json
 from app.values.content import Text, UserContent
 
-PROGRAM = "opencode"
-_STATE_PARTS = frozenset(("step-start", "step-finish", "agent"))
-_LEFT_OUT_PARTS = {
+OPENCODE_PROGRAM_NAME = "opencode"
+_OPENCODE_STATE_PART_TYPES = frozenset(("step-start", "step-finish", "agent"))
+_LABEL_BY_LEFT_OUT_PART_TYPE = {
     "snapshot": "copies of files for its undo",
     "patch": "copies of files for its undo",
     "subtask": "tasks of helpers",
@@ -35,7 +35,7 @@ _LEFT_OUT_PARTS = {
 }
 
 
-class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
+class StoredOpencodeSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session as opencode stores it. The messages are read when they are needed."""
 
     id: str
@@ -55,7 +55,7 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     broken_count: int = 0
 
 
-def stored_sessions(folder: Path, problems: list[str]) -> Iterator[StoredSession]:
+def stored_opencode_sessions(folder: Path, problems: list[str]) -> Iterator[StoredOpencodeSession]:
     """Yields the sessions below the program's folder, each once; the database goes before files."""
     seen: set[str] = set()
     database = folder / "opencode.db"
@@ -72,21 +72,21 @@ def stored_sessions(folder: Path, problems: list[str]) -> Iterator[StoredSession
                     "time": {"created": created},
                 }
                 seen.add(session_id)
-                yield StoredSession(id=session_id, source=database, info=info)
+                yield StoredOpencodeSession(id=session_id, source=database, info=info)
     for file in sorted(folder.glob("storage/session/*/*.json")):
         info = _read_json_file(file)
         if info is None:
             problems.append(f"{file} cannot be read")
         elif (found := text_or_empty(info.get("id")) or file.stem) not in seen:
             seen.add(found)
-            yield StoredSession(id=found, source=file, info=info)
+            yield StoredOpencodeSession(id=found, source=file, info=info)
 
 
-def read_session(stored: StoredSession, home: Path) -> ImportedSession:
-    """Reads a session of opencode. Raises `OSError`, and `NotImportable` if it has no conversation of the
+def read_session(stored: StoredOpencodeSession, home: Path) -> ImportedSession:
+    """Reads a session of opencode. Raises `OSError`, and `SessionNotImportable` if it has no conversation of the
     person."""
     if stored.info.get("parentID"):
-        raise NotImportable("is the session of a helper agent")
+        raise SessionNotImportable("is the session of a helper agent")
     found = _read_from_database(stored) if stored.is_in_database else _read_from_files(stored)
     reading = _SessionReader(found.broken_count)
     undone = text_or_empty(dict_or_empty(stored.info.get("revert")).get("messageID"))
@@ -106,11 +106,11 @@ def read_session(stored: StoredSession, home: Path) -> ImportedSession:
     )
 
 
-def _modified_time(stored: StoredSession) -> float:
+def _modified_time(stored: StoredOpencodeSession) -> float:
     return stored.source.stat().st_mtime
 
 
-def _read_from_files(stored: StoredSession) -> Conversation:
+def _read_from_files(stored: StoredOpencodeSession) -> Conversation:
     storage = stored.source.parents[2]
     broken = 0
     messages: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
@@ -125,7 +125,7 @@ def _read_from_files(stored: StoredSession) -> Conversation:
     return Conversation(messages=messages, broken_count=broken)
 
 
-def _read_from_database(stored: StoredSession) -> Conversation:
+def _read_from_database(stored: StoredOpencodeSession) -> Conversation:
     problems: list[str] = []
     broken = 0
     parts: dict[str, list[dict[str, Any]]] = {}
@@ -146,7 +146,7 @@ def _read_from_database(stored: StoredSession) -> Conversation:
         else:
             messages.append(({"id": message_id, **message}, parts.get(message_id, [])))
     if problems:
-        raise NotImportable(problems[0])
+        raise SessionNotImportable(problems[0])
     return Conversation(messages=messages, broken_count=broken)
 
 
@@ -182,7 +182,7 @@ class _SessionReader:
     """Reads the messages of one session of opencode into entries."""
 
     def __init__(self, broken: int) -> None:
-        self.builder = SessionBuilder(PROGRAM)
+        self.builder = ImportedSessionBuilder(OPENCODE_PROGRAM_NAME)
         if broken:
             self.builder.left_out["messages and parts that cannot be read"] = broken
 
@@ -234,7 +234,7 @@ class _SessionReader:
         tokens = dict_or_empty(message.get("tokens"))
         cache = dict_or_empty(tokens.get("cache"))
         reasoning = token_count(tokens.get("reasoning"))
-        draft.usage = make_usage(
+        draft.usage = make_imported_usage(
             total=token_count(tokens.get("input")),
             output=token_count(tokens.get("output")) + reasoning,
             read=token_count(cache.get("read")),
@@ -255,14 +255,14 @@ class _SessionReader:
             self._read_result(call_id, state, time)
 
     def _read_part(
-        self, draft: AnswerDraft, part: dict[str, Any], results: list[tuple[Any, dict[str, Any]]]
+        self, draft: ImportedAnswerDraft, part: dict[str, Any], results: list[tuple[Any, dict[str, Any]]]
     ) -> None:
         told = text_or_empty(part.get("text"))
         match part.get("type"):
             case "text" if told:
                 draft.content.append(Text(text=told))
             case "reasoning" if told:
-                draft.content.append(make_thinking(told))
+                draft.content.append(make_imported_thinking(told))
             case "tool":
                 state = dict_or_empty(part.get("state"))
                 self.builder.add_call(draft, part.get("callID"), part.get("tool"), state.get("input"))
@@ -288,7 +288,7 @@ class _SessionReader:
 
     def _count_left_out(self, part: dict[str, Any]) -> None:
         kind = text_or_empty(part.get("type"))
-        if kind not in _STATE_PARTS and not (
+        if kind not in _OPENCODE_STATE_PART_TYPES and not (
             kind == "text" and (part.get("ignored") or not part.get("text"))
         ):
-            self.builder.left_out[_LEFT_OUT_PARTS.get(kind, "parts of unknown types")] += 1
+            self.builder.left_out[_LABEL_BY_LEFT_OUT_PART_TYPE.get(kind, "parts of unknown types")] += 1

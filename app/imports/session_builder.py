@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from app.imports.foreign_calls import to_bayou_call
-from app.sessions.ids import file_name, is_session_id
-from app.sessions.session_library import session_folder
-from app.values.codec import encode_line
+from app.imports.tool_call_conversion import convert_to_bayou_tool_call
+from app.sessions.session_ids import is_session_id, session_file_name
+from app.sessions.session_library import session_folder_of_project
+from app.values.codec import encode_line_in_pieces
 from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UserContent
 from app.values.entries import (
     CompactionEntry,
@@ -30,19 +30,19 @@ from app.values.messages import AssistantMessage, StopReason, ToolResultMessage,
 from app.values.usage import Cost, Usage
 from app.values.user_errors import UserError
 from app.values.wire import unused_id
-from tools.files.atomic_replacement import ChangedMeanwhile, swap_in_file
-from tools.text import one_line
+from tools.files.atomic_replacement import FileChangedMeanwhile, swap_in_new_file
+from tools.text_sanitizing import one_line
 
-IMPORTED_CONTEXT_TYPE = "imported-context"
+IMPORTED_CONTEXT_MESSAGE_TYPE = "imported-context"
 """The type of a message that the other program added for the model."""
-MAX_TOKEN_COUNT = 1 << 50
+MAX_IMPORTED_TOKEN_COUNT = 1 << 50
 """The largest number of tokens that is believed."""
-_MAX_MILLISECONDS = 253_402_300_799_000
-_MAX_TITLE_CHARS = 200
-_IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_MAX_TIMESTAMP_MILLISECONDS = 253_402_300_799_000
+_MAX_SESSION_TITLE_CHARS = 200
+_IMPORTED_IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
-class NotImportable(UserError):
+class SessionNotImportable(UserError):
     """A conversation cannot become a session. `str` says why."""
 
 
@@ -61,18 +61,18 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def file(self) -> str:
-        return file_name(iso_time(self.began), self.id)
+        return session_file_name(format_iso_time(self.began), self.id)
 
     def write(self, sessions_root: Path) -> Path:
-        """Writes the whole file or nothing. Raises `OSError`, and `NotImportable` when there is one already."""
-        folder = session_folder(sessions_root, Path(self.cwd))
+        """Writes the whole file or nothing. Raises `OSError`, and `SessionNotImportable` when there is one already."""
+        folder = session_folder_of_project(sessions_root, Path(self.cwd))
         folder.mkdir(parents=True, exist_ok=True)
         target = folder / self.file
-        header = SessionHeader(id=self.id, timestamp=iso_time(self.began), cwd=self.cwd)
-        lines = (piece for value in (header, *self.entries) for piece in encode_line(value))
+        header = SessionHeader(id=self.id, timestamp=format_iso_time(self.began), cwd=self.cwd)
+        lines = (piece for value in (header, *self.entries) for piece in encode_line_in_pieces(value))
         ended = self.ended / 1000
         try:
-            swap_in_file(
+            swap_in_new_file(
                 str(target),
                 b"".join(lines),
                 mode=0o600,
@@ -80,12 +80,12 @@ class ImportedSession(msgspec.Struct, frozen=True, kw_only=True):
                 durable=True,
                 is_new=True,
             )
-        except ChangedMeanwhile:
-            raise NotImportable(f"{target} already exists") from None
+        except FileChangedMeanwhile:
+            raise SessionNotImportable(f"{target} already exists") from None
         return target
 
 
-class AnswerDraft(msgspec.Struct, kw_only=True):
+class ImportedAnswerDraft(msgspec.Struct, kw_only=True):
     """An answer while its parts are still being read."""
 
     id: str
@@ -112,11 +112,11 @@ class AnswerDraft(msgspec.Struct, kw_only=True):
             error_message=self.error,
         )
         return MessageEntry(
-            id=self.id, parent_id=self.parent_id, timestamp=iso_time(self.time), message=message
+            id=self.id, parent_id=self.parent_id, timestamp=format_iso_time(self.time), message=message
         )
 
 
-class SessionBuilder:
+class ImportedSessionBuilder:
     """Collects the messages of one conversation. Each is added below `leaf`, which a caller may move."""
 
     def __init__(self, program: str) -> None:
@@ -124,7 +124,7 @@ class SessionBuilder:
         self.left_out: Counter[str] = Counter()
         self.title = ""
         self._program = program
-        self._entries: list[Entry | AnswerDraft] = []
+        self._entries: list[Entry | ImportedAnswerDraft] = []
         self._ids: set[str] = set()
         self._calls: dict[str, str] = {}
         """The tools of the calls, by the id of the call."""
@@ -155,26 +155,26 @@ class SessionBuilder:
             return None
         return self._add_entry(
             lambda fields: CustomMessageEntry(
-                custom_type=IMPORTED_CONTEXT_TYPE, content=text, display=False, **fields
+                custom_type=IMPORTED_CONTEXT_MESSAGE_TYPE, content=text, display=False, **fields
             ),
             time,
         )
 
-    def add_answer(self, time: int, provider: str, api: str, model: str) -> AnswerDraft:
+    def add_answer(self, time: int, provider: str, api: str, model: str) -> ImportedAnswerDraft:
         """Adds an answer, whose parts are added to the draft."""
-        draft = AnswerDraft(
+        draft = ImportedAnswerDraft(
             id=self._new_id(), parent_id=self.leaf, time=time, provider=provider, api=api, model=model
         )
         self._entries.append(draft)
         self.leaf = draft.id
         return draft
 
-    def add_call(self, draft: AnswerDraft, call_id: Any, name: Any, arguments: Any) -> None:
+    def add_call(self, draft: ImportedAnswerDraft, call_id: Any, name: Any, arguments: Any) -> None:
         """Adds a tool call to an answer, under bayou's name where there is one."""
         if not isinstance(call_id, str) or not call_id or call_id in self._calls:
             self.left_out["tool calls without an id"] += 1
             return
-        tool, own = to_bayou_call(self._program, name, arguments)
+        tool, own = convert_to_bayou_tool_call(self._program, name, arguments)
         self._calls[call_id] = tool
         draft.content.append(ToolCall(id=call_id, name=tool, arguments=own))
 
@@ -206,7 +206,9 @@ class SessionBuilder:
 
     def _add_entry(self, make: Callable[[dict[str, Any]], Entry], time: int) -> str:
         entry_id = self._new_id()
-        self._entries.append(make({"id": entry_id, "parent_id": self.leaf, "timestamp": iso_time(time)}))
+        self._entries.append(
+            make({"id": entry_id, "parent_id": self.leaf, "timestamp": format_iso_time(time)})
+        )
         self.leaf = entry_id
         return entry_id
 
@@ -218,20 +220,20 @@ class SessionBuilder:
     def build_session(
         self, session_id: Any, cwd: Any, *, default_cwd: Path, file_time: float
     ) -> ImportedSession:
-        """Returns the session. Raises `NotImportable` if it has no id or no messages."""
+        """Returns the session. Raises `SessionNotImportable` if it has no id or no messages."""
         if not isinstance(session_id, str) or not is_session_id(session_id):
-            raise NotImportable("has no session id that bayou can use")
+            raise SessionNotImportable("has no session id that bayou can use")
         entries = _without_empty_answers(self._entries)
         if not any(isinstance(entry, MessageEntry) for entry in entries):
-            raise NotImportable("has no messages")
-        title = one_line(self.title)[:_MAX_TITLE_CHARS].strip()
+            raise SessionNotImportable("has no messages")
+        title = one_line(self.title)[:_MAX_SESSION_TITLE_CHARS].strip()
         began = self._began or int(file_time * 1000)
         if title:
             entries.append(
                 SessionInfoEntry(
                     id=self._new_id(),
                     parent_id=entries[-1].id if self.leaf is None else _existing_leaf(self.leaf, entries),
-                    timestamp=iso_time(self._time or began),
+                    timestamp=format_iso_time(self._time or began),
                     name=title,
                 )
             )
@@ -247,13 +249,13 @@ class SessionBuilder:
         )
 
 
-def _without_empty_answers(drafts: Iterable[Entry | AnswerDraft]) -> list[Entry]:
+def _without_empty_answers(drafts: Iterable[Entry | ImportedAnswerDraft]) -> list[Entry]:
     """Returns the entries without answers that have no content; the children of such an answer get its parent."""
     moved: dict[str, str | None] = {}
     kept: list[Entry] = []
     for draft in drafts:
         parent = moved.get(draft.parent_id, draft.parent_id) if draft.parent_id is not None else None
-        if isinstance(draft, AnswerDraft):
+        if isinstance(draft, ImportedAnswerDraft):
             if not draft.content and draft.error is None:
                 moved[draft.id] = parent
                 continue
@@ -279,12 +281,16 @@ def milliseconds(value: Any) -> int | None:
             value = found.timestamp() * 1000
         except (ValueError, OverflowError):
             return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MAX_MILLISECONDS:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 < value < _MAX_TIMESTAMP_MILLISECONDS
+    ):
         return None
     return int(value)
 
 
-def iso_time(time: int) -> str:
+def format_iso_time(time: int) -> str:
     moment = datetime.fromtimestamp(time / 1000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -292,10 +298,10 @@ def iso_time(time: int) -> str:
 def token_count(value: Any) -> int:
     """Returns a token count from a JSON value; 0 if the value is none."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if is_number and 0 <= value < MAX_TOKEN_COUNT else 0
+    return int(value) if is_number and 0 <= value < MAX_IMPORTED_TOKEN_COUNT else 0
 
 
-def make_usage(
+def make_imported_usage(
     *, total: int, output: int, read: int = 0, write: int = 0, reasoning: int = 0, cost: Any = 0
 ) -> Usage:
     """Returns usage where `total` are the tokens of the input without the cached ones."""
@@ -311,9 +317,9 @@ def make_usage(
     )
 
 
-def make_image(data: Any, mime_type: Any) -> Image | None:
+def make_imported_image(data: Any, mime_type: Any) -> Image | None:
     """Returns an image that a model can be sent; None for anything else."""
-    if not isinstance(data, str) or mime_type not in _IMAGE_TYPES:
+    if not isinstance(data, str) or mime_type not in _IMPORTED_IMAGE_TYPES:
         return None
     try:
         base64.b64decode(data, validate=True)
@@ -327,7 +333,7 @@ def image_from_data_url(url: Any) -> Image | None:
     head, comma, data = url.partition(",") if isinstance(url, str) else ("", "", "")
     if not comma or not head.startswith("data:") or not head.endswith(";base64"):
         return None
-    return make_image(data, head.removeprefix("data:").removesuffix(";base64"))
+    return make_imported_image(data, head.removeprefix("data:").removesuffix(";base64"))
 
 
 def dict_or_empty(value: Any) -> dict[str, Any]:
@@ -342,7 +348,7 @@ def text_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def make_thinking(value: str, signature: Any = None, *, is_redacted: bool = False) -> Thinking:
+def make_imported_thinking(value: str, signature: Any = None, *, is_redacted: bool = False) -> Thinking:
     return Thinking(
         thinking=value,
         thinking_signature=signature if isinstance(signature, str) and signature else None,

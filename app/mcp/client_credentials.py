@@ -1,5 +1,5 @@
-"""Signs in to MCP servers without a person: a client with its own secret or key requests a token (OAuth's client
-credentials), as servers for use without a browser require. The SDK runs the flow.
+"""Signs in to MCP servers without a person: a client with its own secret or key requests a token (OAuth's
+client credentials), as servers for use without a browser require. The SDK runs the flow.
 
 Imported when a server is configured so and requires a sign-in, after the SDK."""
 
@@ -16,18 +16,24 @@ from mcp.client.auth.extensions.client_credentials import (
     SignedJWTParameters,
 )
 
-from app.mcp.config_entries import OAuthConfig, ServerConfig
-from app.mcp.oauth import HttpClientFactory, PendingTokenStorage, request_with_sign_in, to_stored_tokens
-from app.mcp.server_errors import ServerUnavailable
-from app.mcp.token_store import StoredTokens
-from tools.text import one_line, show_invisible
+from app.mcp.mcp_oauth import (
+    McpHttpClientFactory,
+    PendingOAuthTokenStorage,
+    oauth_context_to_stored_tokens,
+    send_request_with_sign_in,
+)
+from app.mcp.mcp_token_store import StoredOAuthTokens
+from app.mcp.server_config_entries import McpOAuthConfig, McpServerConfig
+from app.mcp.server_errors import McpServerUnavailable
+from tools.text_sanitizing import one_line, show_invisible_chars
 
 _MAX_SIGN_IN_ERROR_CHARS = 300
-_DEFAULT_JWT_ALGORITHM = "RS256"
+_DEFAULT_CLIENT_JWT_ALGORITHM = "RS256"
 
 
 class _ConfiguredScopeAuth(httpx2.Auth):
-    """The SDK's sign-in to an MCP server, with the configured OAuth scope in place of the one that the server names."""
+    """The SDK's sign-in to an MCP server, with the configured OAuth scope in place of the one that the server
+    names."""
 
     requires_response_body = True
 
@@ -57,43 +63,49 @@ class _ConfiguredScopeAuth(httpx2.Auth):
         return httpx2.Request(request.method, request.url, data=data, headers=headers)
 
 
-async def sign_in_with_client_credentials(server: ServerConfig, clients: HttpClientFactory) -> StoredTokens:
-    """Requests a token for an MCP server with the client's own credentials. Raises `ServerUnavailable`: a person could
-    not help here."""
+async def sign_in_with_client_credentials(
+    server: McpServerConfig, clients: McpHttpClientFactory
+) -> StoredOAuthTokens:
+    """Requests a token for an MCP server with the client's own credentials. Raises `McpServerUnavailable`: a
+    person could not help here."""
     given = server.oauth
     assert given is not None
     try:
         provider = _make_token_provider(server, given)
         async with clients(_ConfiguredScopeAuth(provider, given.scope)) as client:
-            answer = await request_with_sign_in(client, provider, server.url or "")
+            answer = await send_request_with_sign_in(client, provider, server.url or "")
     except (OAuthFlowError, httpx2.HTTPError, jwt.PyJWTError, NotImplementedError, ValueError) as problem:
-        said = show_invisible(one_line(str(problem)))[:_MAX_SIGN_IN_ERROR_CHARS] or type(problem).__name__
-        raise ServerUnavailable(f"the client id {given.client_id} was rejected: {said}") from None
+        said = (
+            show_invisible_chars(one_line(str(problem)))[:_MAX_SIGN_IN_ERROR_CHARS] or type(problem).__name__
+        )
+        raise McpServerUnavailable(f"the client id {given.client_id} was rejected: {said}") from None
     if provider.context.current_tokens is None:
-        raise ServerUnavailable(f"the server answered {answer.status_code} without saying how to sign in")
-    found = to_stored_tokens(provider.context)
-    found.client = client_fingerprint(given)  # the secret is not stored again: it stays in the configuration
+        raise McpServerUnavailable(f"the server answered {answer.status_code} without saying how to sign in")
+    found = oauth_context_to_stored_tokens(provider.context)
+    found.client = oauth_client_fingerprint(
+        given
+    )  # the secret is not stored again: it stays in the configuration
     return found
 
 
-def client_fingerprint(given: OAuthConfig) -> dict[str, object]:
+def oauth_client_fingerprint(given: McpOAuthConfig) -> dict[str, object]:
     """Returns the values that are stored with a token, to tell later whether it belongs to this OAuth client."""
     return {"client_id": given.client_id, "grant_types": ["client_credentials"]}
 
 
-def _make_token_provider(server: ServerConfig, given: OAuthConfig) -> OAuthClientProvider:
+def _make_token_provider(server: McpServerConfig, given: McpOAuthConfig) -> OAuthClientProvider:
     url, issuer = server.url or "", given.issuer or None
     if given.private_key:
         key = SignedJWTParameters(
             issuer=given.client_id,
             subject=given.client_id,
             signing_key=given.private_key,
-            signing_algorithm=given.algorithm or _DEFAULT_JWT_ALGORITHM,
+            signing_algorithm=given.algorithm or _DEFAULT_CLIENT_JWT_ALGORITHM,
         )
         assertion = key.create_assertion_provider()
         return PrivateKeyJWTOAuthProvider(
-            url, PendingTokenStorage(None), given.client_id, assertion, issuer=issuer
+            url, PendingOAuthTokenStorage(None), given.client_id, assertion, issuer=issuer
         )
     return ClientCredentialsOAuthProvider(
-        url, PendingTokenStorage(None), given.client_id, given.client_secret, issuer=issuer
+        url, PendingOAuthTokenStorage(None), given.client_id, given.client_secret, issuer=issuer
     )

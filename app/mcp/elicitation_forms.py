@@ -12,22 +12,22 @@ from typing import Any
 
 import msgspec
 
-from app.values.forms import AskedForm, FormChoice, FormField
+from app.values.forms import FormChoice, FormField, UserForm
 from app.values.user_errors import UserError
-from tools.text import escape_controls, hidden_character, remove_invisible_chars
+from tools.text_sanitizing import escape_controls, find_hidden_character, remove_invisible_chars
 
 _MAX_FORM_FIELDS, _MAX_FIELD_CHOICES = 50, 500
-_MAX_ANSWER_CHARS = 10_000
+_MAX_FORM_ANSWER_CHARS = 10_000
 SECRET_INPUT_WARNING = "Never enter a password or key here: the server sees what you type."
 _YES_WORDS, _NO_WORDS = ("y", "yes", "true", "1", "on"), ("n", "no", "false", "0", "off")
 
 
-def make_elicitation_form(server: str, params: Mapping[str, Any]) -> AskedForm:
+def make_elicitation_form(server: str, params: Mapping[str, Any]) -> UserForm:
     """Makes the form for the parameters of `elicitation/create`. Raises `UserError` if the name of a field or the value
     of a choice, which the server would get back, has hidden characters."""
     message = _clean_server_text(params.get("message"))[:4_000]
     if params.get("mode") == "url":
-        return AskedForm(server=server, message=message, url=_clean_server_text(params.get("url"))[:4_000])
+        return UserForm(server=server, message=message, url=_clean_server_text(params.get("url"))[:4_000])
     schema = _as_object(params.get("requestedSchema"))
     required = schema.get("required")
     needed = set(map(str, required)) if isinstance(required, list) else set[str]()
@@ -36,13 +36,13 @@ def make_elicitation_form(server: str, params: Mapping[str, Any]) -> AskedForm:
         _make_form_field(name, _as_object(said), is_needed=name in needed) for name, said in properties
     )
     for field in fields:
-        values = (hidden_character(each.value, allowed="\t\n\r") for each in field.choices)
-        if code := hidden_character(field.name) or next(filter(None, values), ""):
+        values = (find_hidden_character(each.value, allowed="\t\n\r") for each in field.choices)
+        if code := find_hidden_character(field.name) or next(filter(None, values), ""):
             raise UserError(
                 f"The MCP server {server} asked a question that was declined automatically: the field "
                 f'"{field.title}" contains the hidden character {code} in its name or choices.'
             )
-    return AskedForm(server=server, message=message, fields=fields)
+    return UserForm(server=server, message=message, fields=fields)
 
 
 def _clean_server_text(text: Any) -> str:
@@ -56,8 +56,8 @@ def parse_field_answer(field: FormField, text: str) -> tuple[Any, str]:
     text = text.strip()
     if not text:
         return None, f"{field.title} is required" if field.is_required else ""
-    if len(text) > _MAX_ANSWER_CHARS:
-        return None, f"longer than {_MAX_ANSWER_CHARS:,} characters"
+    if len(text) > _MAX_FORM_ANSWER_CHARS:
+        return None, f"longer than {_MAX_FORM_ANSWER_CHARS:,} characters"
     match field.kind:
         case "yes-no":
             answer = text.lower()
@@ -79,7 +79,7 @@ def parse_field_answer(field: FormField, text: str) -> tuple[Any, str]:
             return (None, wrong) if (wrong := _text_answer_problem(field, text)) else (text, "")
 
 
-def parse_form_answers(form: AskedForm, answers: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+def parse_form_answers(form: UserForm, answers: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Returns all answers in the types that the server wants, and the errors by field."""
     content: dict[str, Any] = {}
     wrong: dict[str, str] = {}
@@ -92,7 +92,7 @@ def parse_form_answers(form: AskedForm, answers: Mapping[str, str]) -> tuple[dic
     return content, wrong
 
 
-def default_form_answers(form: AskedForm) -> dict[str, str]:
+def default_form_answers(form: UserForm) -> dict[str, str]:
     return {field.name: field.default for field in form.fields if field.default}
 
 
@@ -154,8 +154,8 @@ def _default_answer_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(map(_clean_server_text, value))[:_MAX_ANSWER_CHARS]
-    return _clean_server_text(value)[:_MAX_ANSWER_CHARS] if isinstance(value, str | int | float) else ""
+        return ", ".join(map(_clean_server_text, value))[:_MAX_FORM_ANSWER_CHARS]
+    return _clean_server_text(value)[:_MAX_FORM_ANSWER_CHARS] if isinstance(value, str | int | float) else ""
 
 
 def _parse_number(field: FormField, text: str) -> tuple[Any, str]:

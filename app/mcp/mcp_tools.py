@@ -13,30 +13,30 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 
-from app.mcp.changed_files import report_changed_files, watch_files_for_undo
-from app.mcp.managed_server import ManagedServer
-from app.mcp.server_manifest import DescribedTool
-from app.mcp.server_registry import OfferedTool, ServerRegistry, tool_prefix_of_server
+from app.mcp.managed_server import ManagedMcpServer
+from app.mcp.mcp_server_manifest import McpToolDescription
+from app.mcp.server_changed_files import report_files_changed_by_mcp, watch_mcp_file_changes_for_undo
+from app.mcp.server_registry import McpServerRegistry, OfferedMcpTool, mcp_tool_prefix_of_server
 from app.values.user_errors import UserError
-from tools.base import Tool, ToolContext, ToolError, no_effects
-from tools.effects import Effects
-from tools.patterns import late
-from tools.results import Card, ImageBlock, ImagePart, TextBlock, ToolResult, text_result
+from tools.argument_schema import make_arguments_schema
+from tools.call_effects import Effects
+from tools.lazy_patterns import lazy_regex
 from tools.running.running_command import finish_despite_cancellation
-from tools.schema import make_arguments_schema
-from tools.text import escape_controls, last_text_lines, one_line, remove_invisible_chars
-from tools.workspace import workspace_of_context
+from tools.session_workspace import workspace_of_context
+from tools.text_sanitizing import escape_controls, last_nonempty_lines, one_line, remove_invisible_chars
+from tools.tool_definition import Tool, ToolContext, ToolError, declare_no_effects
+from tools.tool_result_values import Card, ImageBlock, ImagePart, TextBlock, ToolResult, text_result
 
 if TYPE_CHECKING:
-    from app.mcp.result_conversion import AnswerConverter
+    from app.mcp.mcp_result_conversion import McpAnswerConverter
 
 _Result = TypeVar("_Result")
 SEARCH_TOOL_NAME, CALL_TOOL_NAME, RESOURCE_TOOL_NAME = "mcp_search", "mcp_call", "mcp_resource"
 _MAX_FULL, _MAX_NAMES, _RESOURCES_PER_PAGE = 5, 60, 200
-_FIRST_CONTACT_TIMEOUT_SECONDS = 15.0
+_MCP_FIRST_CONTACT_TIMEOUT_SECONDS = 15.0
 """How long a search waits for servers in their first contact."""
-_MAX_INSTRUCTION_CHARS = 2_000
-_BACKGROUND_CHECK_SECONDS = 0.1
+_MAX_SERVER_INSTRUCTION_CHARS = 2_000
+_BACKGROUND_SWITCH_CHECK_SECONDS = 0.1
 
 
 class McpSearchArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,21 +56,21 @@ class McpResourceArguments(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
 
 
-class ResourceAddress(msgspec.Struct, frozen=True, kw_only=True):
+class McpResourceAddress(msgspec.Struct, frozen=True, kw_only=True):
     uri: str
 
 
 class McpTools:
     """Creates the tools through which the model of one session uses MCP servers."""
 
-    def __init__(self, hub: ServerRegistry) -> None:
+    def __init__(self, hub: McpServerRegistry) -> None:
         self._hub = hub
         self._servers_with_sent_instructions: set[str] = set()
         """Servers whose instructions the model has read."""
         self._outer_context_by_call: dict[str, ToolContext] = {}
         """Running calls of `mcp_call`; the progress of the inner call is shown there."""
 
-    def gateway_tools(self) -> tuple[Tool, ...]:
+    def mcp_gateway_tools(self) -> tuple[Tool, ...]:
         return (self._make_search_tool(), self._make_call_tool(), self._make_resource_tool())
 
     def direct_tools(self) -> tuple[Tool, ...]:
@@ -87,8 +87,8 @@ class McpTools:
         return {**tools, **self.resource_readers()}
 
     def resource_readers(self) -> Mapping[str, Tool]:
-        """Returns for each MCP server the tool that reads its resources, by name: within `mcp_resource` a read is
-        judged under this name."""
+        """Returns for each MCP server the tool that reads its resources, by name: within `mcp_resource` a read
+        is judged under this name."""
         return {
             _resource_reader_name(life.config.name): self._make_resource_reader(life)
             for life in self._hub.usable_servers
@@ -103,14 +103,14 @@ class McpTools:
             description="Find tools of MCP servers by what they do; shows their arguments. Starts no server.",
             schema=make_arguments_schema(McpSearchArguments),
             arguments=McpSearchArguments,
-            effects=no_effects,
+            effects=declare_no_effects,
             run=self._run_search,
-            show=search_card,
+            show=mcp_search_card,
             is_read_only=True,
         )
 
     async def _run_search(self, arguments: McpSearchArguments, context: ToolContext) -> ToolResult:
-        await self._hub.wait_for_first_contact(_FIRST_CONTACT_TIMEOUT_SECONDS)
+        await self._hub.wait_for_first_contact(_MCP_FIRST_CONTACT_TIMEOUT_SECONDS)
         if arguments.server is not None:
             self._require_server(arguments.server)
         entries = [
@@ -145,7 +145,9 @@ class McpTools:
             self._servers_with_sent_instructions.add(name)
             manifest = self._hub.require_server(name).manifest
             if manifest is not None and manifest.instructions:
-                told.append(f"Description of {name}:\n{manifest.instructions[:_MAX_INSTRUCTION_CHARS]}")
+                told.append(
+                    f"Description of {name}:\n{manifest.instructions[:_MAX_SERVER_INSTRUCTION_CHARS]}"
+                )
         return told
 
     def _absent_server_lines(self) -> list[str]:
@@ -191,7 +193,7 @@ class McpTools:
         self._require_server(arguments.server)
         entry = self._hub.find_tool(arguments.server, arguments.tool)
         if entry is None:
-            await self._hub.wait_for_first_contact(_FIRST_CONTACT_TIMEOUT_SECONDS)
+            await self._hub.wait_for_first_contact(_MCP_FIRST_CONTACT_TIMEOUT_SECONDS)
             entry = self._hub.find_tool(arguments.server, arguments.tool)
         if entry is None:
             raise ToolError(self._unknown_tool_text(arguments))
@@ -224,7 +226,7 @@ class McpTools:
         )
         return f'{arguments.server} has no tool "{arguments.tool}". {hint}'
 
-    def make_server_tool(self, entry: OfferedTool) -> Tool:
+    def make_server_tool(self, entry: OfferedMcpTool) -> Tool:
         tool, life = entry.tool, entry.managed_server
 
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
@@ -238,7 +240,7 @@ class McpTools:
             description=tool.description or tool.title or tool.name,
             schema=tool.declared_schema,
             run=run,
-            show=make_card_function(entry.server, tool.title or tool.name),
+            show=make_mcp_card_function(entry.server, tool.title or tool.name),
             is_read_only=tool.says_read_only and life.config.trust_hints,
             effects=_make_effects_function(life, only_looks=tool.says_read_only),
             claim=_declared_effect_text(tool),
@@ -246,7 +248,7 @@ class McpTools:
 
     async def _run_server_tool(
         self,
-        entry: OfferedTool,
+        entry: OfferedMcpTool,
         arguments: Mapping[str, Any],
         context: ToolContext,
         outer: ToolContext | None,
@@ -257,10 +259,10 @@ class McpTools:
             if outer is not None:
                 outer.progress(told)
 
-        watched = await watch_files_for_undo(entry, context)
+        watched = await watch_mcp_file_changes_for_undo(entry, context)
         try:
             asked = entry.managed_server.call_tool(entry.tool.name, arguments, progressed)
-            return await report_changed_files(
+            return await report_files_changed_by_mcp(
                 entry.managed_server,
                 context,
                 _await_with_tool_errors(asked),
@@ -279,9 +281,9 @@ class McpTools:
             description="Read a resource of an MCP server by its URI, or list what it has.",
             schema=make_arguments_schema(McpResourceArguments),
             arguments=McpResourceArguments,
-            effects=no_effects,
+            effects=declare_no_effects,
             run=self._run_resource,
-            show=resource_card,
+            show=mcp_resource_card,
             # harmless by itself: lists are known, and an inner read is judged under its server's name
             is_read_only=True,
         )
@@ -298,11 +300,11 @@ class McpTools:
             await _await_with_tool_errors(life.connect_if_needed())
         return text_result(_resource_list_text(self._hub, arguments))
 
-    def _make_resource_reader(self, life: ManagedServer) -> Tool:
+    def _make_resource_reader(self, life: ManagedMcpServer) -> Tool:
         server = life.config.name
 
-        async def run(arguments: ResourceAddress, context: ToolContext) -> ToolResult:
-            return await report_changed_files(
+        async def run(arguments: McpResourceAddress, context: ToolContext) -> ToolResult:
+            return await report_files_changed_by_mcp(
                 life,
                 context,
                 _await_with_tool_errors(life.read_resource(arguments.uri)),
@@ -313,22 +315,24 @@ class McpTools:
             name=_resource_reader_name(server),
             label=f"{server} · resource",
             description="Read a resource of this server.",
-            schema=make_arguments_schema(ResourceAddress),
-            arguments=ResourceAddress,
+            schema=make_arguments_schema(McpResourceAddress),
+            arguments=McpResourceAddress,
             run=run,
-            show=lambda arguments, result: resource_card({**arguments, "server": server}, result),
+            show=lambda arguments, result: mcp_resource_card({**arguments, "server": server}, result),
             is_read_only=life.config.trust_hints,
             effects=_make_effects_function(life, only_looks=True),
             claim="reading should change nothing",
         )
 
 
-def _make_effects_function(life: ManagedServer, *, only_looks: bool) -> Callable[[Any, ToolContext], Effects]:
-    """Returns a function that gives the effects of calling an MCP server's tool: the server, and all that it may do.
-    Its read-only hint affects the order of calls, and the approval only where the user trusts its hints."""
+def _make_effects_function(
+    life: ManagedMcpServer, *, only_looks: bool
+) -> Callable[[Any, ToolContext], Effects]:
+    """Returns a function that gives the effects of calling an MCP server's tool: the server, and all that it
+    may do. Its read-only hint affects the order of calls, and the approval only where the user trusts its hints."""
     name = life.config.name
     effects = Effects(
-        server=tool_prefix_of_server(name),
+        server=mcp_tool_prefix_of_server(name),
         opaque=not (only_looks and life.config.trust_hints),
         state=f"server {name}",
         keeps_state=only_looks,
@@ -338,7 +342,7 @@ def _make_effects_function(life: ManagedServer, *, only_looks: bool) -> Callable
 
 def _resource_reader_name(server: str) -> str:
     """Returns the name under which permission rules apply to reads of a server's resources; no tool has this name."""
-    return f"{tool_prefix_of_server(server)}resources.read"
+    return f"{mcp_tool_prefix_of_server(server)}resources.read"
 
 
 async def _await_with_tool_errors(asked: Awaitable[_Result]) -> _Result:
@@ -349,11 +353,11 @@ async def _await_with_tool_errors(asked: Awaitable[_Result]) -> _Result:
         raise ToolError(escape_controls(str(problem))) from None
 
 
-def _make_answer_converter(server: str, context: ToolContext) -> "AnswerConverter":
-    from app.mcp.result_conversion import AnswerConverter  # noqa: PLC0415  (with the first answer)
+def _make_answer_converter(server: str, context: ToolContext) -> "McpAnswerConverter":
+    from app.mcp.mcp_result_conversion import McpAnswerConverter  # noqa: PLC0415  (with the first answer)
 
     workspace = workspace_of_context(context)
-    return AnswerConverter(
+    return McpAnswerConverter(
         server,
         workspace.artifacts,
         reads_images=context.model_reads_images,
@@ -372,7 +376,7 @@ async def _wait_or_background(
 
     try:
         while not work.done():
-            await asyncio.wait({work}, timeout=_BACKGROUND_CHECK_SECONDS)
+            await asyncio.wait({work}, timeout=_BACKGROUND_SWITCH_CHECK_SECONDS)
             if not work.done() and context.jobs is not None and context.background_requested():
                 job = context.jobs.adopt(
                     call_id=context.call_id, title=title, work=work, tail=lambda: "", kill=kill
@@ -388,16 +392,16 @@ async def _wait_or_background(
         raise
 
 
-def _rank_offered_tools(query: str, entries: list[OfferedTool]) -> "list[ToolSearchCandidate]":
-    from app.mcp.mcp_tools import rank_candidates  # noqa: PLC0415  (with the first search)
+def _rank_offered_tools(query: str, entries: list[OfferedMcpTool]) -> "list[McpToolSearchCandidate]":
+    from app.mcp.mcp_tools import rank_mcp_tools  # noqa: PLC0415  (with the first search)
 
-    return rank_candidates(query, [_to_search_candidate(entry) for entry in entries])
+    return rank_mcp_tools(query, [_to_search_candidate(entry) for entry in entries])
 
 
-def _to_search_candidate(entry: OfferedTool) -> "ToolSearchCandidate":
+def _to_search_candidate(entry: OfferedMcpTool) -> "McpToolSearchCandidate":
     properties: Mapping[str, Any] = entry.tool.schema.get("properties", {})
     said = " ".join(f"{name} {node.get('description', '')}" for name, node in properties.items())
-    return ToolSearchCandidate(
+    return McpToolSearchCandidate(
         server=entry.server,
         name=entry.tool.name,
         description=f"{entry.tool.title} {entry.tool.description}",
@@ -405,20 +409,20 @@ def _to_search_candidate(entry: OfferedTool) -> "ToolSearchCandidate":
     )
 
 
-def _declared_effect_text(tool: DescribedTool) -> str:
+def _declared_effect_text(tool: McpToolDescription) -> str:
     if tool.says_read_only:
         return "declared read-only"
     return "declared destructive" if tool.says_destructive else ""
 
 
-def _describe_offered_tool(entry: OfferedTool) -> str:
+def _describe_offered_tool(entry: OfferedMcpTool) -> str:
     claim = _declared_effect_text(entry.tool)
     head = f"{entry.server} {entry.tool.name}" + (f" ({claim})" if claim else "")
     schema = msgspec.json.encode(entry.tool.declared_schema).decode()
     return f"{head}\n{entry.tool.description}\narguments: {schema}".replace("\n\n", "\n")
 
 
-def _tool_names_text(entries: list[OfferedTool]) -> str:
+def _tool_names_text(entries: list[OfferedMcpTool]) -> str:
     servers = sorted({entry.server for entry in entries})
     return "\n".join(
         f"{server}: {_join_tool_names([entry for entry in entries if entry.server == server], with_server=False)}"
@@ -426,13 +430,13 @@ def _tool_names_text(entries: list[OfferedTool]) -> str:
     )
 
 
-def _join_tool_names(entries: list[OfferedTool], *, with_server: bool = True) -> str:
+def _join_tool_names(entries: list[OfferedMcpTool], *, with_server: bool = True) -> str:
     names = [f"{entry.server} {entry.tool.name}" if with_server else entry.tool.name for entry in entries]
     more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     return one_line(", ".join(names[:_MAX_NAMES])) + more
 
 
-def _resource_list_text(hub: ServerRegistry, arguments: McpResourceArguments) -> str:
+def _resource_list_text(hub: McpServerRegistry, arguments: McpResourceArguments) -> str:
     manifest = hub.require_server(arguments.server).manifest
     if manifest is None or not (manifest.resources or manifest.templates):
         return f"{arguments.server} lists no resources."
@@ -455,10 +459,10 @@ def _progress_text(done: float, total: float | None, message: str | None) -> str
     return f"{count} {one_line(remove_invisible_chars(message or ''))[:300]}".strip()
 
 
-_MAX_CARD_SUBJECT_CHARS = 200
+_MAX_MCP_CARD_SUBJECT_CHARS = 200
 
 
-def search_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def mcp_search_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     where = f" in {arguments['server']}" if arguments.get("server") else ""
     details = (result.details if result else None) or {}
     count = details.get("count")
@@ -477,13 +481,13 @@ def mcp_call_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Ca
     return _call_card(title, given, result)
 
 
-def resource_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def mcp_resource_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     subject = one_line(str(arguments.get("uri") or "list"))
     title = one_line(f"{arguments.get('server', 'mcp')} · resource")
     return Card(title=title, subject=subject, blocks=_result_blocks(result))
 
 
-def make_card_function(server: str, name: str) -> Callable[[Mapping[str, Any], ToolResult | None], Card]:
+def make_mcp_card_function(server: str, name: str) -> Callable[[Mapping[str, Any], ToolResult | None], Card]:
     def show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
         return _call_card(f"{server} · {name}", arguments, result)
 
@@ -491,7 +495,7 @@ def make_card_function(server: str, name: str) -> Callable[[Mapping[str, Any], T
 
 
 def _call_card(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    shown = last_text_lines(result.text) if result is not None and not result.is_error else ()
+    shown = last_nonempty_lines(result.text) if result is not None and not result.is_error else ()
     return Card(
         title=one_line(title),
         subject=_call_subject(arguments),
@@ -502,7 +506,7 @@ def _call_card(title: str, arguments: Mapping[str, Any], result: ToolResult | No
 
 def _call_subject(arguments: Mapping[str, Any]) -> str:
     said = ", ".join(f"{name}={value}" for name, value in arguments.items())
-    return one_line(said.split("\n", 1)[0][:_MAX_CARD_SUBJECT_CHARS])
+    return one_line(said.split("\n", 1)[0][:_MAX_MCP_CARD_SUBJECT_CHARS])
 
 
 def _result_blocks(result: ToolResult | None) -> tuple[TextBlock | ImageBlock, ...]:
@@ -520,12 +524,12 @@ def _result_blocks(result: ToolResult | None) -> tuple[TextBlock | ImageBlock, .
     )
 
 
-_SEARCH_WORD_PATTERN = late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
-_FIELD_WEIGHTS = (("name", 4.0), ("server", 2.5), ("description", 1.5), ("parameters", 1.0))
-_MIN_STEM_CHARS = 3
+_TOOL_SEARCH_WORD_PATTERN = lazy_regex(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+_TOOL_SEARCH_FIELD_WEIGHTS = (("name", 4.0), ("server", 2.5), ("description", 1.5), ("parameters", 1.0))
+_MIN_WORD_STEM_CHARS = 3
 
 
-class ToolSearchCandidate(msgspec.Struct, frozen=True, kw_only=True):
+class McpToolSearchCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A tool of an MCP server that a search may find, with the texts to match."""
 
     server: str
@@ -535,12 +539,13 @@ class ToolSearchCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """The names and descriptions of the parameters."""
 
 
-def rank_candidates(query: str, candidates: Sequence[ToolSearchCandidate]) -> list[ToolSearchCandidate]:
+def rank_mcp_tools(query: str, candidates: Sequence[McpToolSearchCandidate]) -> list[McpToolSearchCandidate]:
     """Returns the tools that match a search query, best first; exact names come before all others."""
     wanted = list(dict.fromkeys(_stems(query)))
     plain = query.strip().casefold()
     fields = [
-        {field: Counter(_stems(getattr(one, field))) for field, _ in _FIELD_WEIGHTS} for one in candidates
+        {field: Counter(_stems(getattr(one, field))) for field, _ in _TOOL_SEARCH_FIELD_WEIGHTS}
+        for one in candidates
     ]
     frequency = Counter(
         word for each in fields for word in {word for words in each.values() for word in words}
@@ -564,14 +569,14 @@ def _match_score(
     score, hits = 0.0, 0
     for word in wanted:
         best = 0.0
-        for field, weight in _FIELD_WEIGHTS:
+        for field, weight in _TOOL_SEARCH_FIELD_WEIGHTS:
             words = fields[field]
             if word in words:
                 best = max(best, weight * (1 + 0.2 * math.log(words[word])))
-            elif len(word) > _MIN_STEM_CHARS and any(
+            elif len(word) > _MIN_WORD_STEM_CHARS and any(
                 known.startswith(word) or word.startswith(known)
                 for known in words
-                if len(known) > _MIN_STEM_CHARS
+                if len(known) > _MIN_WORD_STEM_CHARS
             ):
                 best = max(best, weight * 0.5)
         if best:
@@ -581,13 +586,13 @@ def _match_score(
 
 
 def _stems(text: str) -> list[str]:
-    found = _SEARCH_WORD_PATTERN.findall(text)
+    found = _TOOL_SEARCH_WORD_PATTERN.findall(text)
     return [_stem_of_word(word.casefold()) for word in found]
 
 
 def _stem_of_word(word: str) -> str:
     """Reduces a word of a search to its stem, so that `issue`, `search` and `delete` find `issues`, `searching` and
     `deleted`."""
-    if not word.isascii() or len(word) <= _MIN_STEM_CHARS + 1:
+    if not word.isascii() or len(word) <= _MIN_WORD_STEM_CHARS + 1:
         return word
     return re.sub(r"(?:ies$)", "y", word) if word.endswith("ies") else re.sub(r"(?:ing|ed|es|s|e)$", "", word)

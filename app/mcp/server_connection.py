@@ -1,9 +1,9 @@
-"""Connects to one MCP server through the official SDK. Besides this module only `http_transport`, `stdio_process` and
-the sign-in modules import the SDK: on a thread, at the first contact.
+"""Connects to one MCP server through the official SDK. Besides this module only `http_transport`,
+`stdio_process` and the sign-in modules import the SDK: on a thread, at the first contact.
 
-A connection lives in its own task, since contexts of the SDK must be left in the task that entered them; each request
-runs in the caller's task and ends with it. Values go in and out as the JSON on the wire, so that other modules do not
-need the SDK's types. `managed_server` decides when to connect and how to treat a failure."""
+A connection lives in its own task, since contexts of the SDK must be left in the task that entered them; a request runs
+in its caller's. Values go in and out as the JSON on the wire, so that other modules do not need the SDK's types.
+`managed_server` decides when to connect and how to treat a failure."""
 
 import asyncio
 import importlib
@@ -15,41 +15,41 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from app.mcp.config_entries import ServerConfig
-from app.mcp.server_context import SERVER_STOP_TIMEOUT_SECONDS, ServerContext, ServerLog
+from app.mcp.mcp_server_manifest import McpServerIntroduction, McpServerManifest, build_mcp_manifest
+from app.mcp.server_config_entries import McpServerConfig
+from app.mcp.server_context import MCP_SERVER_STOP_TIMEOUT_SECONDS, McpServerContext, McpServerLog
 from app.mcp.server_errors import (
-    CallRefused,
-    CallTimedOut,
-    ConnectionLost,
-    ServerSessionEnded,
-    ServerUnavailable,
-    SignInRequired,
-    describe_validation_error,
+    McpConnectionLost,
+    McpRequestRefused,
+    McpRequestTimedOut,
+    McpServerSessionEnded,
+    McpServerUnavailable,
+    McpSignInRequired,
+    describe_pydantic_error,
 )
-from app.mcp.server_manifest import ServerIntroduction, ServerManifest, build_manifest
-from app.mcp.stdio_process import EndSignallingStream, ServerProcess, StdioTransport, Transport
+from app.mcp.stdio_process import EndSignallingStream, McpServerProcess, McpStdioTransport, McpTransport
 from app.version import VERSION
-from tools.base import ToolError
-from tools.box.places import newly_hidden, with_shared_files
-from tools.box.policy import Box
-from tools.operations import CommandLine
-from tools.running.local_processes import SandboxFailed
-from tools.text import one_line, remove_invisible_chars, show_invisible
+from tools.box.guarded_paths_and_sockets import add_shared_files_to_policy, find_newly_hidden_paths
+from tools.box.sandbox_policy import SandboxPolicy
+from tools.file_and_process_operations import CommandLine
+from tools.running.local_processes import SandboxStartFailed
+from tools.text_sanitizing import one_line, remove_invisible_chars, show_invisible_chars
+from tools.tool_definition import ToolError
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
 
 
-ListedKind = Literal["tools", "prompts", "resources"]
-MAX_LISTED_ITEMS: Final = 20_000
+McpListKind = Literal["tools", "prompts", "resources"]
+MAX_LISTED_MCP_ITEMS: Final = 20_000
 """The most items listed per kind, so that a server that never ends its list cannot block bayou."""
-MAX_REQUEST_SECONDS: Final = 30 * 60.0
+MAX_MCP_REQUEST_SECONDS: Final = 30 * 60.0
 """The time limit of one request, even with constant progress."""
-_CONNECTION_CLOSED_CODE = -32000
-_SESSION_ENDED_ERROR = (-32600, "Session terminated")
+_MCP_CONNECTION_CLOSED_CODE = -32000
+_MCP_SESSION_ENDED_ERROR = (-32600, "Session terminated")
 """The SDK's error for a server that does not know the session any more."""
-_STREAM_FAILED_PREFIX = "SSE stream failed: "
-_LOST_ANSWER_TEXTS = {
+_SSE_STREAM_FAILED_PREFIX = "SSE stream failed: "
+_REASON_BY_LOST_ANSWER_TEXT = {
     "SSE stream ended without a response": "the event stream ended without an answer",
     "SSE stream ended and reconnection attempts were exhausted": "the event stream broke off repeatedly",
 }
@@ -85,26 +85,26 @@ async def _decline_elicitation(params: dict[str, Any]) -> dict[str, Any]:
     return {"action": "decline"}
 
 
-class ServerCallbacks(msgspec.Struct, frozen=True, kw_only=True):
+class McpServerCallbacks(msgspec.Struct, frozen=True, kw_only=True):
     """The functions called for elicitations, roots, log lines, changed lists and the loss of the connection."""
 
     on_elicitation: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _decline_elicitation
     """Answers a question to the user: takes the parameters as on the wire, returns the result."""
     list_roots: Callable[[], list[dict[str, str]]] = list
     on_log: Callable[[str, str], None] = lambda level, text: None
-    on_list_changed: Callable[[ListedKind], None] = lambda kind: None
+    on_list_changed: Callable[[McpListKind], None] = lambda kind: None
     on_connection_lost: Callable[[], None] = lambda: None
 
 
-class ServerConnection:
+class McpServerConnection:
     """An open connection to an MCP server, until it is lost or closed."""
 
     def __init__(
         self,
-        transport: Callable[[], Transport],
-        listeners: ServerCallbacks,
+        transport: Callable[[], McpTransport],
+        listeners: McpServerCallbacks,
         *,
-        known: ServerIntroduction | None = None,
+        known: McpServerIntroduction | None = None,
         ended: asyncio.Event | None = None,
     ) -> None:
         """Prepares a connection. `known` is the server's introduction from an earlier connection. `ended` is set by a
@@ -115,9 +115,9 @@ class ServerConnection:
         self._ended = ended or asyncio.Event()
         self._closing = asyncio.Event()
         self._client: Client | None = None
-        self._introduction: asyncio.Future[ServerIntroduction] = asyncio.get_running_loop().create_future()
+        self._introduction: asyncio.Future[McpServerIntroduction] = asyncio.get_running_loop().create_future()
         self._client_task: asyncio.Task[None] | None = None
-        self._fault = ServerUnavailable("the connection was closed")
+        self._fault = McpServerUnavailable("the connection was closed")
         self._questions = 0
         """The number of open questions: while a person answers, no request times out."""
 
@@ -125,9 +125,9 @@ class ServerConnection:
     def is_open(self) -> bool:
         return self._client is not None and not self._closing.is_set() and not self._ended.is_set()
 
-    async def open_connection(self) -> ServerIntroduction:
-        """Connects to the MCP server and returns its introduction. Raises `ServerUnavailable`. To stop waiting, cancel
-        the call and then close the connection."""
+    async def open_connection(self) -> McpServerIntroduction:
+        """Connects to the MCP server and returns its introduction. Raises `McpServerUnavailable`. To stop
+        waiting, cancel the call and then close the connection."""
         self._client_task = asyncio.ensure_future(self._run_client())
         return await asyncio.shield(self._introduction)
 
@@ -148,14 +148,14 @@ class ServerConnection:
                 self._introduction.set_result(greeting)
                 await self._wait_until_end(client, greeting)
         except asyncio.CancelledError:
-            self._record_end_reason(ServerUnavailable("the request was cancelled"))
+            self._record_end_reason(McpServerUnavailable("the request was cancelled"))
         except BaseException as problem:  # noqa: BLE001  (any error of the SDK, also in groups, ends only this connection)
-            self._record_end_reason(to_server_error(problem))
+            self._record_end_reason(to_server_unavailable_error(problem))
         finally:
             self._client = None
             self._callbacks.on_connection_lost()
 
-    def _record_end_reason(self, fault: ServerUnavailable) -> None:
+    def _record_end_reason(self, fault: McpServerUnavailable) -> None:
         self._fault = fault
         if not self._introduction.done():
             self._introduction.set_exception(fault)
@@ -188,7 +188,7 @@ class ServerConnection:
             cache=None,
         )
 
-    async def _wait_until_end(self, client: "Client", greeting: ServerIntroduction) -> None:
+    async def _wait_until_end(self, client: "Client", greeting: McpServerIntroduction) -> None:
         waiting = [asyncio.ensure_future(event.wait()) for event in (self._closing, self._ended)]
         listening = None
         if greeting.discover is not None and (kinds := _announced_list_changes(greeting.capabilities)):
@@ -203,7 +203,7 @@ class ServerConnection:
 
     # Notifications and requests of the server
 
-    async def _subscribe_to_changes(self, client: "Client", kinds: set[ListedKind]) -> None:
+    async def _subscribe_to_changes(self, client: "Client", kinds: set[McpListKind]) -> None:
         """Subscribes to changes of the server's lists in the newer protocol; does nothing for a server that does not
         support it."""
         from mcp.shared.subscriptions import (  # noqa: PLC0415  (see `load_mcp_sdk`)
@@ -212,7 +212,7 @@ class ServerConnection:
             ToolsListChanged,
         )
 
-        names: dict[type, ListedKind] = {
+        names: dict[type, McpListKind] = {
             ToolsListChanged: "tools",
             PromptsListChanged: "prompts",
             ResourcesListChanged: "resources",
@@ -228,11 +228,11 @@ class ServerConnection:
                         self._callbacks.on_list_changed(kind)
         except Exception as problem:  # noqa: BLE001  (what it says of itself is not worth the connection)
             self._callbacks.on_log(
-                "warning", f"its change notifications do not arrive: {to_server_error(problem)}"
+                "warning", f"its change notifications do not arrive: {to_server_unavailable_error(problem)}"
             )
 
     async def _handle_message(self, message: Any) -> None:
-        names: dict[str, ListedKind] = {
+        names: dict[str, McpListKind] = {
             "notifications/tools/list_changed": "tools",
             "notifications/prompts/list_changed": "prompts",
             "notifications/resources/list_changed": "resources",
@@ -262,8 +262,8 @@ class ServerConnection:
     # Requests to the server
 
     async def list_all_items(self, kind: Literal["tools", "prompts", "resources", "templates"]) -> list[Any]:
-        """Returns the items of a kind (tools, prompts, resources) that the MCP server lists, page by page up to a
-        limit. Raises `ServerUnavailable` and `CallRefused`."""
+        """Returns the items of a kind (tools, prompts, resources) that the MCP server lists, page by page up
+        to a limit. Raises `McpServerUnavailable` and `McpRequestRefused`."""
         client = self._open_client()
         ask = {
             "tools": client.list_tools,
@@ -274,14 +274,14 @@ class ServerConnection:
         field = "resourceTemplates" if kind == "templates" else kind
         found: list[Any] = []
         cursor, seen = None, set[str]()
-        while len(found) < MAX_LISTED_ITEMS:
+        while len(found) < MAX_LISTED_MCP_ITEMS:
             page = _to_json(await self._convert_errors(ask(cursor=cursor)))
             found += page.get(field, [])
             cursor = page.get("nextCursor")
             if not cursor or cursor in seen:
                 break
             seen.add(cursor)
-        return found[:MAX_LISTED_ITEMS]
+        return found[:MAX_LISTED_MCP_ITEMS]
 
     async def call_tool(
         self,
@@ -291,9 +291,10 @@ class ServerConnection:
         silence: float,
         progressed: Callable[[float, float | None, str | None], None],
     ) -> dict[str, Any]:
-        """Calls a tool of the MCP server. `silence`: the seconds allowed without progress. Raises `ConnectionLost`,
-        `CallTimedOut` and `CallRefused`; cancelling the task cancels the call at the server."""
-        client, patience = self._open_client(), _ProgressTimeout(silence)
+        """Calls a tool of the MCP server. `silence`: the seconds allowed without progress. Raises
+        `McpConnectionLost`, `McpRequestTimedOut` and `McpRequestRefused`; cancelling the task cancels the call at the
+        server."""
+        client, patience = self._open_client(), _IdleTimeout(silence)
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
             patience.restart_countdown()
@@ -304,19 +305,13 @@ class ServerConnection:
 
     async def read_resource(self, uri: str, *, silence: float) -> dict[str, Any]:
         work = self._open_client().read_resource(uri)
-        return _to_json(
-            await self._convert_errors(
-                _ProgressTimeout(silence).await_answer(work, lambda: self._questions > 0)
-            )
-        )
+        answer = _IdleTimeout(silence).await_answer(work, lambda: self._questions > 0)
+        return _to_json(await self._convert_errors(answer))
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str], *, silence: float) -> dict[str, Any]:
         work = self._open_client().get_prompt(name, dict(arguments))
-        return _to_json(
-            await self._convert_errors(
-                _ProgressTimeout(silence).await_answer(work, lambda: self._questions > 0)
-            )
-        )
+        answer = _IdleTimeout(silence).await_answer(work, lambda: self._questions > 0)
+        return _to_json(await self._convert_errors(answer))
 
     async def complete_argument(
         self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str], *, silence: float
@@ -326,57 +321,57 @@ class ServerConnection:
         kind = PromptReference if ref.get("type") == "ref/prompt" else ResourceTemplateReference
         asked = {"name": argument, "value": value}
         work = self._open_client().complete(kind.model_validate(dict(ref)), asked, dict(context) or None)
-        return _to_json(
-            await self._convert_errors(_ProgressTimeout(silence).await_answer(work, lambda: False))
-        )
+        return _to_json(await self._convert_errors(_IdleTimeout(silence).await_answer(work, lambda: False)))
 
     def _open_client(self) -> "Client":
         if self._client is None or not self.is_open:
-            raise ConnectionLost("the connection is closed")
+            raise McpConnectionLost("the connection is closed")
         return self._client
 
-    async def _wait_for_close_reason(self, known: str) -> ServerUnavailable:
+    async def _wait_for_close_reason(self, known: str) -> McpServerUnavailable:
         """Returns the error that says why the connection ended, which may arrive a moment later; `known` is the reason
         if only the answer's own stream ended."""
         if known:
-            return ConnectionLost(known)
+            return McpConnectionLost(known)
         if self._client_task is not None:
             await asyncio.wait({self._client_task}, timeout=1.0)
-        return self._fault if isinstance(self._fault, SignInRequired) else ConnectionLost(str(self._fault))
+        return (
+            self._fault if isinstance(self._fault, McpSignInRequired) else McpConnectionLost(str(self._fault))
+        )
 
     async def _convert_errors(self, work: Awaitable[Any]) -> Any:
-        """Awaits a request to the MCP server and returns its result; exceptions of the SDK are raised as those of
-        `server_errors`."""
+        """Awaits a request to the MCP server and returns its result; exceptions of the SDK are raised as those
+        of `server_errors`."""
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415  (see `load_mcp_sdk`)
 
         try:
             return await work
-        except (asyncio.CancelledError, CallTimedOut):
+        except (asyncio.CancelledError, McpRequestTimedOut):
             raise
         except MCPError as problem:
-            if problem.code == _CONNECTION_CLOSED_CODE:
+            if problem.code == _MCP_CONNECTION_CLOSED_CODE:
                 self._closing.set()
                 raise await self._wait_for_close_reason(_stream_end_reason(problem.message)) from None
-            if (problem.code, problem.message) == _SESSION_ENDED_ERROR:
+            if (problem.code, problem.message) == _MCP_SESSION_ENDED_ERROR:
                 self._closing.set()
-                raise ServerSessionEnded("the server ended the session") from None
-            raise CallRefused(show_invisible(one_line(problem.message)), problem.code) from None
-        except SignInRequired:
+                raise McpServerSessionEnded("the server ended the session") from None
+            raise McpRequestRefused(show_invisible_chars(one_line(problem.message)), problem.code) from None
+        except McpSignInRequired:
             raise
         except BaseException as problem:  # noqa: BLE001  (as in `_live`)
-            fault = to_server_error(problem)
+            fault = to_server_unavailable_error(problem)
             if not self.is_open:
-                raise ConnectionLost(str(fault)) from None
-            raise CallRefused(str(fault)) from None
+                raise McpConnectionLost(str(fault)) from None
+            raise McpRequestRefused(str(fault)) from None
 
 
-class _ProgressTimeout:
+class _IdleTimeout:
     """The time limit for an MCP server's answer, which starts again with each progress notification."""
 
     def __init__(self, silence: float) -> None:
         self._loop = asyncio.get_running_loop()
         self._silence_seconds = silence
-        self._final_deadline = self._loop.time() + MAX_REQUEST_SECONDS
+        self._final_deadline = self._loop.time() + MAX_MCP_REQUEST_SECONDS
         self._deadline = 0.0
         self.restart_countdown()
 
@@ -391,7 +386,7 @@ class _ProgressTimeout:
                 if not task.done() and is_asking():
                     self.restart_countdown()
                 elif not task.done() and self._loop.time() >= self._deadline:
-                    raise CallTimedOut(f"no answer or progress for {self._silence_seconds:g} s")
+                    raise McpRequestTimedOut(f"no answer or progress for {self._silence_seconds:g} s")
             return task.result()
         finally:
             if not task.done():
@@ -402,8 +397,8 @@ class _ProgressTimeout:
 def _stream_end_reason(said: str) -> str:
     """Returns why the stream that should bring an answer ended, from the SDK's error text; empty when the whole
     connection ended."""
-    return _LOST_ANSWER_TEXTS.get(said, "") or (
-        said.removeprefix(_STREAM_FAILED_PREFIX) if said.startswith(_STREAM_FAILED_PREFIX) else ""
+    return _REASON_BY_LOST_ANSWER_TEXT.get(said, "") or (
+        said.removeprefix(_SSE_STREAM_FAILED_PREFIX) if said.startswith(_SSE_STREAM_FAILED_PREFIX) else ""
     )
 
 
@@ -411,9 +406,9 @@ def _to_json(value: Any) -> dict[str, Any]:
     return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _read_introduction(client: "Client") -> ServerIntroduction:
+def _read_introduction(client: "Client") -> McpServerIntroduction:
     discover, about = client.session.discover_result, client.server_info
-    return ServerIntroduction(
+    return McpServerIntroduction(
         era=client.protocol_version,
         name=one_line(remove_invisible_chars((about.title or about.name) if about else ""))[:100],
         version=one_line(remove_invisible_chars(about.version if about else ""))[:40],
@@ -423,23 +418,23 @@ def _read_introduction(client: "Client") -> ServerIntroduction:
     )
 
 
-def _announced_list_changes(capabilities: Mapping[str, Any]) -> set[ListedKind]:
-    kinds: tuple[ListedKind, ...] = ("tools", "prompts", "resources")
+def _announced_list_changes(capabilities: Mapping[str, Any]) -> set[McpListKind]:
+    kinds: tuple[McpListKind, ...] = ("tools", "prompts", "resources")
     return {kind for kind in kinds if (capabilities.get(kind) or {}).get("listChanged")}
 
 
-def to_server_error(problem: BaseException) -> ServerUnavailable:
-    """Converts an exception, or the first one of a group, to a `ServerUnavailable`."""
+def to_server_unavailable_error(problem: BaseException) -> McpServerUnavailable:
+    """Converts an exception, or the first one of a group, to a `McpServerUnavailable`."""
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
-    if isinstance(problem, ServerUnavailable):
+    if isinstance(problem, McpServerUnavailable):
         return problem
-    return ServerUnavailable(show_invisible(one_line(_error_text(problem)[:500])))
+    return McpServerUnavailable(show_invisible_chars(one_line(_error_text(problem)[:500])))
 
 
 def _error_text(problem: BaseException) -> str:
     if type(problem).__name__ == "ValidationError":
-        return f"its message does not follow the protocol: {describe_validation_error(problem)}"
+        return f"its message does not follow the protocol: {describe_pydantic_error(problem)}"
     if type(problem).__name__ == "MCPError":
         return str(problem.args[1])
     if type(problem).__name__ == "HTTPStatusError":
@@ -450,33 +445,35 @@ def _error_text(problem: BaseException) -> str:
     return str(problem) or type(problem).__name__
 
 
-_EXIT_CODE_TIMEOUT_SECONDS = 0.5
+_MCP_EXIT_CODE_TIMEOUT_SECONDS = 0.5
 
 
-class ConnectionAttempt:
-    """One attempt to reach an MCP server: its process or address, the connection over it, and the reason of a failure.
-    Used once."""
+class McpConnectionAttempt:
+    """One attempt to reach an MCP server: its process or address, the connection over it, and the reason of a
+    failure. Used once."""
 
-    def __init__(self, config: ServerConfig, ground: ServerContext, log: ServerLog) -> None:
+    def __init__(self, config: McpServerConfig, ground: McpServerContext, log: McpServerLog) -> None:
         """Prepares an attempt. `config` has its values filled in."""
         self._config = config
         self._context = ground
         self._log = log
-        self._process: ServerProcess | None = None
-        self.connection: ServerConnection | None = None
-        self._sandbox: Box | None = None
+        self._process: McpServerProcess | None = None
+        self.connection: McpServerConnection | None = None
+        self._sandbox: SandboxPolicy | None = None
         self._reported_hidden: set[str] = set()
 
-    def policy_to_compare(self, now: Box) -> Box:
+    def comparable_sandbox_policy(self, now: SandboxPolicy) -> SandboxPolicy:
         """Returns the sandbox policy of now, adjusted so that it can be compared with the one under which the server
         was started."""
-        return with_shared_files(now, self._sandbox)
+        return add_shared_files_to_policy(now, self._sandbox)
 
-    def newly_hidden_paths(self, now: Box) -> tuple[str, ...]:
+    def paths_newly_hidden_by_sandbox(self, now: SandboxPolicy) -> tuple[str, ...]:
         """Returns the paths that a sandbox made now would hide and the one of this attempt does not; each once."""
         if self._sandbox is None:
             return ()
-        new = tuple(path for path in newly_hidden(now, self._sandbox) if path not in self._reported_hidden)
+        new = tuple(
+            path for path in find_newly_hidden_paths(now, self._sandbox) if path not in self._reported_hidden
+        )
         self._reported_hidden.update(new)
         return new
 
@@ -490,10 +487,10 @@ class ConnectionAttempt:
         return process.pid if process is not None and process.exit_code is None else None
 
     async def connect_and_list(
-        self, listeners: ServerCallbacks, known: ServerManifest | None
-    ) -> tuple[ServerConnection, ServerManifest]:
-        """Connects to the MCP server, and lists all that it offers unless `known` has it. On a failure it closes the
-        connection and raises `ServerUnavailable`."""
+        self, listeners: McpServerCallbacks, known: McpServerManifest | None
+    ) -> tuple[McpServerConnection, McpServerManifest]:
+        """Connects to the MCP server, and lists all that it offers unless `known` has it. On a failure it
+        closes the connection and raises `McpServerUnavailable`."""
         greeting = known.greeting if known is not None else None
         seconds = self._config.start_timeout
         try:
@@ -501,38 +498,38 @@ class ConnectionAttempt:
             async with asyncio.timeout(seconds):
                 met = await link.open_connection()
                 if known is None or met != greeting:
-                    known = await fetch_server_manifest(link, met)
+                    known = await fetch_mcp_server_manifest(link, met)
         except TimeoutError:
             await self.close_connection()
-            raise ServerUnavailable(
+            raise McpServerUnavailable(
                 f"the server did not answer within {seconds:g} s{self._last_stderr_line()}"
             ) from None
-        except SignInRequired:
+        except McpSignInRequired:
             await self.close_connection()
             raise
-        except (ServerUnavailable, CallRefused) as problem:
+        except (McpServerUnavailable, McpRequestRefused) as problem:
             why = await self.explain_failure(str(problem))
             await self.close_connection()
-            raise ServerUnavailable(why) from None
+            raise McpServerUnavailable(why) from None
         except BaseException:
             await self.close_connection()
             raise
         return link, known
 
     async def _make_connection(
-        self, listeners: ServerCallbacks, known: ServerIntroduction | None
-    ) -> ServerConnection:
+        self, listeners: McpServerCallbacks, known: McpServerIntroduction | None
+    ) -> McpServerConnection:
         if self._config.url is not None:
             if self._context.remote_transport is None:
-                raise ServerUnavailable("remote servers cannot be reached from this session")
+                raise McpServerUnavailable("remote servers cannot be reached from this session")
             # On a thread: the transport's imports would hold up key presses.
             transport = await asyncio.to_thread(self._context.remote_transport, self._config, self._log)
-            return ServerConnection(transport, listeners, known=known)
+            return McpServerConnection(transport, listeners, known=known)
         self._process = await self._start_process()
-        pipes = StdioTransport(self._process)
-        return ServerConnection(pipes, listeners, known=known, ended=pipes.ended)
+        pipes = McpStdioTransport(self._process)
+        return McpServerConnection(pipes, listeners, known=known, ended=pipes.ended)
 
-    async def _start_process(self) -> ServerProcess:
+    async def _start_process(self) -> McpServerProcess:
         config, folder = self._config, self._context.working_folder()
         assert config.command is not None
         where = folder / config.cwd if config.cwd else folder
@@ -546,14 +543,14 @@ class ConnectionAttempt:
                 environment={**self._context.environment(), **config.env},
                 box=self._sandbox,
             )
-            return await ServerProcess.start_process(self._context.processes(), command, self._log)
+            return await McpServerProcess.start_process(self._context.processes(), command, self._log)
         except ToolError as problem:
-            raise ServerUnavailable(str(problem)) from None
-        except SandboxFailed as problem:
-            raise ServerUnavailable(f"the sandbox could not be created: {problem.strerror}") from None
+            raise McpServerUnavailable(str(problem)) from None
+        except SandboxStartFailed as problem:
+            raise McpServerUnavailable(f"the sandbox could not be created: {problem.strerror}") from None
         except OSError as problem:
             what = f"the folder {where}" if not where.is_dir() else config.command
-            raise ServerUnavailable(f"{what}: {problem.strerror}") from None
+            raise McpServerUnavailable(f"{what}: {problem.strerror}") from None
 
     async def explain_failure(self, said: str) -> str:
         """Returns the text of an error, improved by what the server's process reported, such as its exit code."""
@@ -562,7 +559,7 @@ class ConnectionAttempt:
             return said
         if process.output_fault:
             return process.output_fault
-        code = await process.wait_for_exit_code(_EXIT_CODE_TIMEOUT_SECONDS)
+        code = await process.wait_for_exit_code(_MCP_EXIT_CODE_TIMEOUT_SECONDS)
         if code is None:
             return said
         how = (
@@ -582,12 +579,14 @@ class ConnectionAttempt:
         if self._process is not None:
             closing.append(asyncio.ensure_future(self._process.end_process()))
         if closing:
-            await asyncio.wait(closing, timeout=SERVER_STOP_TIMEOUT_SECONDS)
+            await asyncio.wait(closing, timeout=MCP_SERVER_STOP_TIMEOUT_SECONDS)
 
 
-async def fetch_server_manifest(link: ServerConnection, greeting: ServerIntroduction) -> ServerManifest:
-    """Returns all that an MCP server lists: tools, prompts and resources. Raises `ServerUnavailable` and
-    `CallRefused`."""
+async def fetch_mcp_server_manifest(
+    link: McpServerConnection, greeting: McpServerIntroduction
+) -> McpServerManifest:
+    """Returns all that an MCP server lists: tools, prompts and resources. Raises `McpServerUnavailable` and
+    `McpRequestRefused`."""
     listed: dict[str, list[Any]] = {}
     for kind in ("tools", "prompts", "resources"):
         if kind in greeting.capabilities:
@@ -595,6 +594,6 @@ async def fetch_server_manifest(link: ServerConnection, greeting: ServerIntroduc
     if "resources" in greeting.capabilities:
         try:
             listed["templates"] = await link.list_all_items("templates")
-        except CallRefused:
+        except McpRequestRefused:
             pass  # Older servers have resources without templates.
-    return build_manifest(greeting, listed)
+    return build_mcp_manifest(greeting, listed)

@@ -14,87 +14,98 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from app.mcp.config_entries import Exposure, ServerConfig, server_display_address
-from app.mcp.managed_server import ManagedServer, describe_connection
-from app.mcp.server_context import SERVER_STOP_TIMEOUT_SECONDS, ServerContext
-from app.mcp.server_errors import ServerUnavailable
-from app.mcp.server_manifest import DescribedTool, ServerManifest
-from app.values.mcp_servers import AutoExposure, ExposureDecision, PromptView, ServerView, ToolReach, ToolView
+from app.mcp.managed_server import ManagedMcpServer, mcp_connection_values
+from app.mcp.mcp_server_manifest import McpServerManifest, McpToolDescription
+from app.mcp.server_config_entries import McpServerConfig, McpToolExposure, mcp_server_display_address
+from app.mcp.server_context import MCP_SERVER_STOP_TIMEOUT_SECONDS, McpServerContext
+from app.mcp.server_errors import McpServerUnavailable
+from app.values.mcp_servers import (
+    AutoExposure,
+    McpExposureDecision,
+    PromptView,
+    ServerView,
+    ToolReach,
+    ToolView,
+)
 from app.values.user_errors import UserError
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-MAX_AUTO_DIRECT_TOOLS = 40
+MAX_AUTO_DIRECT_MCP_TOOLS = 40
 """The most tools that `auto` declares: some providers accept only 128 in all."""
 
 
-MAX_RETAINED_DIRECT_TOOLS = 100
+MAX_RETAINED_DIRECT_MCP_TOOLS = 100
 """The most tools that stay declared from an earlier decision, when servers have added tools since."""
 
 
-class ExposureSettings(msgspec.Struct, frozen=True, kw_only=True):
+class McpExposureSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings for the exposure of tools."""
 
-    exposure: Exposure = "auto"
+    exposure: McpToolExposure = "auto"
     max_direct_tokens: int = 3_000
 
 
-def exposure_of_server(config: ServerConfig, wishes: ExposureSettings) -> Exposure:
+def exposure_of_mcp_server(config: McpServerConfig, wishes: McpExposureSettings) -> McpToolExposure:
     return config.exposure or wishes.exposure
 
 
-def decide_auto_exposure(
-    servers: Iterable[tuple[ServerConfig, ServerManifest | None]], wishes: ExposureSettings
+def decide_mcp_auto_exposure(
+    servers: Iterable[tuple[McpServerConfig, McpServerManifest | None]], wishes: McpExposureSettings
 ) -> AutoExposure:
     """Decides whether the exposure `auto` declares tools directly or leaves them to the search. A server not
     contacted yet may have any number of tools, so it counts as too many."""
-    found: list[DescribedTool] = []
+    found: list[McpToolDescription] = []
     for config, manifest in servers:
-        if exposure_of_server(config, wishes) != "auto":
+        if exposure_of_mcp_server(config, wishes) != "auto":
             continue
         if manifest is None:
             return "search"
         found += _tools_with_auto_exposure(config, manifest)
     is_little = (
         sum(tool.token_estimate for tool in found) <= wishes.max_direct_tokens
-        and len(found) <= MAX_AUTO_DIRECT_TOOLS
+        and len(found) <= MAX_AUTO_DIRECT_MCP_TOOLS
     )
     return "direct" if is_little else "search"
 
 
-def is_direct_still_allowed(
-    servers: Iterable[tuple[ServerConfig, ServerManifest | None]], wishes: ExposureSettings
+def may_tools_stay_direct(
+    servers: Iterable[tuple[McpServerConfig, McpServerManifest | None]], wishes: McpExposureSettings
 ) -> bool:
     """Whether an earlier decision to declare tools directly still holds, given their present number."""
     counts = [
         len(_tools_with_auto_exposure(config, manifest))
         for config, manifest in servers
-        if manifest is not None and exposure_of_server(config, wishes) == "auto"
+        if manifest is not None and exposure_of_mcp_server(config, wishes) == "auto"
     ]
-    return sum(counts) <= MAX_RETAINED_DIRECT_TOOLS
+    return sum(counts) <= MAX_RETAINED_DIRECT_MCP_TOOLS
 
 
-def _tools_with_auto_exposure(config: ServerConfig, manifest: ServerManifest) -> list[DescribedTool]:
-    return [tool for tool in manifest.tools if config.exposure_of(tool.name) in (None, "auto")]
+def _tools_with_auto_exposure(
+    config: McpServerConfig, manifest: McpServerManifest
+) -> list[McpToolDescription]:
+    return [tool for tool in manifest.tools if config.configured_exposure_of(tool.name) in (None, "auto")]
 
 
-def tool_exposure(tool: DescribedTool, config: ServerConfig, server: ToolReach, auto: ToolReach) -> ToolReach:
+def mcp_tool_reach(
+    tool: McpToolDescription, config: McpServerConfig, server: ToolReach, auto: ToolReach
+) -> ToolReach:
     """Returns how a tool is reached. `server` is the decision for its server; an entry for the tool itself
     takes precedence."""
-    said = config.exposure_of(tool.name)
+    said = config.configured_exposure_of(tool.name)
     if said is None or said == config.exposure:
         return server
     return auto if said == "auto" else said
 
 
-MAX_PARALLEL_FIRST_CONTACTS = 4
+MAX_PARALLEL_FIRST_SERVER_CONTACTS = 4
 """How many new servers are contacted at the same time."""
 
 
-class OfferedTool(msgspec.Struct, frozen=True, kw_only=True):
+class OfferedMcpTool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool of a server, and how the model reaches it."""
 
-    managed_server: ManagedServer
-    tool: DescribedTool
+    managed_server: ManagedMcpServer
+    tool: McpToolDescription
     full_name: str
     reach: ToolReach
 
@@ -103,30 +114,32 @@ class OfferedTool(msgspec.Struct, frozen=True, kw_only=True):
         return self.managed_server.config.name
 
 
-class ServerRegistry:
+class McpServerRegistry:
     """The servers of a session, their exposure, and lookups of their tools."""
 
     def __init__(
         self,
-        ground: ServerContext,
-        wishes: Callable[[], ExposureSettings] = ExposureSettings,
+        ground: McpServerContext,
+        wishes: Callable[[], McpExposureSettings] = McpExposureSettings,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._context = ground
         self._exposure_settings = wishes
         self._on_changed = changed
-        self._managed_servers: dict[str, ManagedServer] = {}
+        self._managed_servers: dict[str, ManagedMcpServer] = {}
         self._auto_exposure: AutoExposure | None = None
         """The meaning of `auto`, once it is decided."""
         self._decided_reach_by_server: dict[str, ToolReach] = {}
-        self._tools_by_full_name: dict[str, OfferedTool] | None = None
+        self._tools_by_full_name: dict[str, OfferedMcpTool] | None = None
         self._first_contact_tasks: dict[str, asyncio.Task[None]] = {}
-        self._contact_slots = asyncio.Semaphore(MAX_PARALLEL_FIRST_CONTACTS)
+        self._contact_slots = asyncio.Semaphore(MAX_PARALLEL_FIRST_SERVER_CONTACTS)
         self._closing_tasks: set[asyncio.Task[None]] = set()
 
     # Configured servers
 
-    def set_servers(self, configs: Iterable[ServerConfig], untrusted: Iterable[ServerConfig] = ()) -> None:
+    def set_servers(
+        self, configs: Iterable[McpServerConfig], untrusted: Iterable[McpServerConfig] = ()
+    ) -> None:
         """Replaces the configured servers. Connections of servers that did not change stay open."""
         wanted = {config.name: config for config in configs}
         before, self._managed_servers = self._managed_servers, {}
@@ -135,15 +148,15 @@ class ServerRegistry:
             if (
                 life is not None
                 and life.is_trusted
-                and describe_connection(config) == describe_connection(life.config)
+                and mcp_connection_values(config) == mcp_connection_values(life.config)
             ):
                 life.config = config
                 self._managed_servers[name] = before.pop(name)
             else:
-                self._managed_servers[name] = ManagedServer(config, self._context, self._publish_change)
+                self._managed_servers[name] = ManagedMcpServer(config, self._context, self._publish_change)
         for config in untrusted:
             if config.name not in self._managed_servers:
-                self._managed_servers[config.name] = ManagedServer(
+                self._managed_servers[config.name] = ManagedMcpServer(
                     config, self._context, self._publish_change, is_trusted=False
                 )
         leaving = list(before.values())
@@ -163,14 +176,14 @@ class ServerRegistry:
         self._publish_change()
 
     @property
-    def servers(self) -> tuple[ManagedServer, ...]:
+    def servers(self) -> tuple[ManagedMcpServer, ...]:
         return tuple(self._managed_servers[name] for name in sorted(self._managed_servers))
 
     @property
-    def usable_servers(self) -> tuple[ManagedServer, ...]:
+    def usable_servers(self) -> tuple[ManagedMcpServer, ...]:
         return tuple(life for life in self.servers if life.is_usable)
 
-    def require_server(self, name: str) -> ManagedServer:
+    def require_server(self, name: str) -> ManagedMcpServer:
         """Returns a server by name. Raises `UserError`."""
         found = self._managed_servers.get(name)
         if found is None:
@@ -181,12 +194,12 @@ class ServerRegistry:
 
     # Exposure of tools
 
-    def decide_exposures(self, kept: ExposureDecision | None = None) -> ExposureDecision:
+    def decide_exposures(self, kept: McpExposureDecision | None = None) -> McpExposureDecision:
         """Decides the exposure of all servers and keeps it for present and later tools. `kept` is an earlier
         decision of this session."""
         if kept is not None and (
             kept.auto == "search"
-            or is_direct_still_allowed(self._described_servers(), self._exposure_settings())
+            or may_tools_stay_direct(self._described_servers(), self._exposure_settings())
         ):
             names = {life.config.name for life in self.usable_servers} & set(kept.servers)
         else:
@@ -196,7 +209,7 @@ class ServerRegistry:
             name: self._configured_reach(self._managed_servers[name], auto) for name in names
         }
         self._tools_by_full_name = None
-        return kept or ExposureDecision(auto=auto, servers=tuple(sorted(names)))
+        return kept or McpExposureDecision(auto=auto, servers=tuple(sorted(names)))
 
     @property
     def has_exposure_decision(self) -> bool:
@@ -208,23 +221,23 @@ class ServerRegistry:
         self._publish_change()
 
     def _current_auto_exposure(self) -> AutoExposure:
-        return decide_auto_exposure(self._described_servers(), self._exposure_settings())
+        return decide_mcp_auto_exposure(self._described_servers(), self._exposure_settings())
 
-    def _described_servers(self) -> list[tuple[ServerConfig, ServerManifest | None]]:
+    def _described_servers(self) -> list[tuple[McpServerConfig, McpServerManifest | None]]:
         return [(life.config, life.manifest) for life in self.usable_servers]
 
-    def _configured_reach(self, life: ManagedServer, auto: ToolReach) -> ToolReach:
-        wished = exposure_of_server(life.config, self._exposure_settings())
+    def _configured_reach(self, life: ManagedMcpServer, auto: ToolReach) -> ToolReach:
+        wished = exposure_of_mcp_server(life.config, self._exposure_settings())
         return auto if wished == "auto" else wished
 
-    def reach_of_server(self, life: ManagedServer) -> ToolReach:
+    def reach_of_server(self, life: ManagedMcpServer) -> ToolReach:
         """Returns the exposure of a server. Servers that come after the decision are found by search, unless
         configured otherwise."""
         auto: ToolReach = self._auto_exposure or self._current_auto_exposure()
         late: ToolReach = "search" if self._auto_exposure is not None and auto == "direct" else auto
         return self._decided_reach_by_server.get(life.config.name) or self._configured_reach(life, late)
 
-    def all_tools(self) -> Mapping[str, OfferedTool]:
+    def all_tools(self) -> Mapping[str, OfferedMcpTool]:
         """Returns all tools by full name, including hidden ones."""
         if self._tools_by_full_name is None:
             self._tools_by_full_name = {
@@ -232,25 +245,25 @@ class ServerRegistry:
             }
         return self._tools_by_full_name
 
-    def _tools_of(self, life: ManagedServer) -> list[OfferedTool]:
+    def _tools_of(self, life: ManagedMcpServer) -> list[OfferedMcpTool]:
         if life.manifest is None:
             return []
-        names = full_tool_names(life.config.name, (tool.name for tool in life.manifest.tools))
+        names = full_mcp_tool_names(life.config.name, (tool.name for tool in life.manifest.tools))
         server, auto = self.reach_of_server(life), self._auto_exposure or self._current_auto_exposure()
         return [
-            OfferedTool(
+            OfferedMcpTool(
                 managed_server=life,
                 tool=tool,
                 full_name=names[tool.name],
-                reach=tool_exposure(tool, life.config, server, auto),
+                reach=mcp_tool_reach(tool, life.config, server, auto),
             )
             for tool in life.manifest.tools
         ]
 
-    def callable_tools(self) -> Mapping[str, OfferedTool]:
+    def callable_tools(self) -> Mapping[str, OfferedMcpTool]:
         return {name: entry for name, entry in self.all_tools().items() if entry.reach != "hidden"}
 
-    def find_tool(self, server: str, tool: str) -> OfferedTool | None:
+    def find_tool(self, server: str, tool: str) -> OfferedMcpTool | None:
         """Returns a tool by the server's own name for it or by the full name."""
         offered = [entry for entry in self.callable_tools().values() if entry.server == server]
         return next((entry for entry in offered if tool in (entry.tool.name, entry.full_name)), None)
@@ -264,15 +277,15 @@ class ServerRegistry:
             if life.state == "new" and name not in self._first_contact_tasks:
                 self._first_contact_tasks[name] = asyncio.ensure_future(self._contact_server(life))
 
-    async def _contact_server(self, life: ManagedServer) -> None:
+    async def _contact_server(self, life: ManagedMcpServer) -> None:
         async with self._contact_slots:
             try:
                 await life.connect_if_needed()
-            except ServerUnavailable:
+            except McpServerUnavailable:
                 pass  # The server's state shows the failure.
 
     async def wait_for_first_contact(
-        self, seconds: float, only: Callable[[ManagedServer], bool] = lambda life: True
+        self, seconds: float, only: Callable[[ManagedMcpServer], bool] = lambda life: True
     ) -> None:
         """Waits until servers in their first contact have answered, or time is up."""
         waiting = [
@@ -299,11 +312,11 @@ class ServerRegistry:
         ending = [asyncio.ensure_future(life.disconnect()) for life in self._managed_servers.values()]
         ending += self._closing_tasks
         if ending:
-            await asyncio.wait(ending, timeout=2 * SERVER_STOP_TIMEOUT_SECONDS)
+            await asyncio.wait(ending, timeout=2 * MCP_SERVER_STOP_TIMEOUT_SECONDS)
 
     # Views
 
-    def server_view(self, life: ManagedServer) -> ServerView:
+    def server_view(self, life: ManagedMcpServer) -> ServerView:
         config, manifest = life.config, life.manifest
         entries = self._tools_of(life)
         tools = tuple(
@@ -322,12 +335,12 @@ class ServerRegistry:
         return ServerView(
             name=config.name,
             state=life.state,
-            reason=self._context.mask_secrets(server_unavailable_reason(life)),
-            exposure=exposure_of_server(config, self._exposure_settings()),
+            reason=self._context.mask_secrets(mcp_server_unavailable_reason(life)),
+            exposure=exposure_of_mcp_server(config, self._exposure_settings()),
             reach=self.reach_of_server(life),
             origin=str(config.file) if config.file else config.origin,
-            address=self._context.mask_secrets(server_display_address(config)),
-            description=server_summary(life),
+            address=self._context.mask_secrets(mcp_server_display_address(config)),
+            description=mcp_server_summary(life),
             era=manifest.greeting.era if manifest else "",
             version=manifest.greeting.version if manifest else "",
             tools=tools,
@@ -360,7 +373,7 @@ class ServerRegistry:
         self._on_changed()
 
 
-def server_summary(life: ManagedServer) -> str:
+def mcp_server_summary(life: ManagedMcpServer) -> str:
     """Describes the purpose of an MCP server in one line."""
     said = life.config.description
     if not said and life.manifest is not None:
@@ -368,7 +381,7 @@ def server_summary(life: ManagedServer) -> str:
     return said.strip()[:160]
 
 
-def server_unavailable_reason(life: ManagedServer) -> str:
+def mcp_server_unavailable_reason(life: ManagedMcpServer) -> str:
     if life.config.problem:
         return life.config.problem
     if life.state == "untrusted":
@@ -378,32 +391,34 @@ def server_unavailable_reason(life: ManagedServer) -> str:
     return life.failure_reason
 
 
-TOOL_NAME_PREFIX = "mcp__"
-MAX_TOOL_NAME_CHARS = 64
-_INVALID_TOOL_NAME_CHARS_PATTERN = late(r"[^A-Za-z0-9_-]")
-_NAME_HASH_CHARS = 6
+MCP_TOOL_NAME_PREFIX = "mcp__"
+MAX_MCP_TOOL_NAME_CHARS = 64
+_INVALID_MCP_TOOL_NAME_CHARS_PATTERN = lazy_regex(r"[^A-Za-z0-9_-]")
+_TOOL_NAME_HASH_CHARS = 6
 
 
-def tool_prefix_of_server(server: str) -> str:
-    return f"{TOOL_NAME_PREFIX}{_INVALID_TOOL_NAME_CHARS_PATTERN.sub('_', server)}__"
+def mcp_tool_prefix_of_server(server: str) -> str:
+    return f"{MCP_TOOL_NAME_PREFIX}{_INVALID_MCP_TOOL_NAME_CHARS_PATTERN.sub('_', server)}__"
 
 
-def full_tool_names(server: str, tools: Iterable[str]) -> Mapping[str, str]:
+def full_mcp_tool_names(server: str, tools: Iterable[str]) -> Mapping[str, str]:
     """Returns full names by the server's own names. Names that are too long or taken end in part of a
     hash."""
     plain = {
-        tool: tool_prefix_of_server(server) + (_INVALID_TOOL_NAME_CHARS_PATTERN.sub("_", tool) or "_")
+        tool: mcp_tool_prefix_of_server(server) + (_INVALID_MCP_TOOL_NAME_CHARS_PATTERN.sub("_", tool) or "_")
         for tool in tools
     }
     count = Counter(plain.values())
     return {
         tool: name
-        if len(name) <= MAX_TOOL_NAME_CHARS and count[name] == 1
+        if len(name) <= MAX_MCP_TOOL_NAME_CHARS and count[name] == 1
         else _shorten_name_with_hash(name, server, tool)
         for tool, name in plain.items()
     }
 
 
 def _shorten_name_with_hash(name: str, server: str, tool: str) -> str:
-    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "replace")).hexdigest()[:_NAME_HASH_CHARS]
-    return f"{name[: MAX_TOOL_NAME_CHARS - _NAME_HASH_CHARS - 1]}_{digest}"
+    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "replace")).hexdigest()[
+        :_TOOL_NAME_HASH_CHARS
+    ]
+    return f"{name[: MAX_MCP_TOOL_NAME_CHARS - _TOOL_NAME_HASH_CHARS - 1]}_{digest}"

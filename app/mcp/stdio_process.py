@@ -1,8 +1,8 @@
 """Runs an MCP server that is a program on this machine: its lines, its standard error, its end.
 
 It runs under the supervisor process (`tools.running.supervisor`), which ends it with all its child processes, even when
-bayou dies. Of the protocol only the framing is known here (`StdioTransport`). The SDK's own transport is not used: it
-starts programs outside of the sandbox, leaves child processes behind when the server ends by itself, and joins lines
+bayou dies. Of the protocol only the framing is known here (`McpStdioTransport`). The SDK's own transport is not used:
+it starts programs outside of the sandbox, leaves child processes behind when the server ends by itself, and joins lines
 without a limit."""
 
 import asyncio
@@ -13,37 +13,38 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
-from app.mcp.server_context import ServerLog
-from app.mcp.server_errors import describe_validation_error
-from tools.operations import CommandLine, RunningProcess
+from app.mcp.server_context import McpServerLog
+from app.mcp.server_errors import describe_pydantic_error
+from tools.file_and_process_operations import CommandLine, RunningProcess
 from tools.running.local_processes import LocalProcesses, create_large_pipe
 
-MAX_SERVER_LINE_BYTES = 64 * 1024 * 1024
-MAX_READ_AHEAD_BYTES = 8 * 1024 * 1024
+MAX_MCP_SERVER_LINE_BYTES = 64 * 1024 * 1024
+MAX_MCP_READ_AHEAD_BYTES = 8 * 1024 * 1024
 """How many bytes are read ahead of the reader of lines."""
-SERVER_EXIT_GRACE_SECONDS = 0.3
+MCP_SERVER_EXIT_GRACE_SECONDS = 0.3
 """The time that a server has to end by itself after its input was closed."""
-_INHERITED_VARIABLES = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ")
-_INHERITED_VARIABLE_PREFIXES = ("LC_", "XDG_")
+_VARIABLES_INHERITED_BY_SERVERS = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ")
+_VARIABLE_PREFIXES_INHERITED_BY_SERVERS = ("LC_", "XDG_")
 _PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
 
-def variables_for_server(env: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment variables of bayou that every local MCP server gets, without keys of providers."""
+def environment_for_mcp_server(env: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment variables of bayou that every local MCP server gets, without keys of
+    providers."""
     return {
         name: value
         for name, value in env.items()
-        if name in (*_INHERITED_VARIABLES, *_CERTIFICATE_VARIABLES)
-        or name.startswith(_INHERITED_VARIABLE_PREFIXES)
+        if name in (*_VARIABLES_INHERITED_BY_SERVERS, *_CERTIFICATE_VARIABLES)
+        or name.startswith(_VARIABLE_PREFIXES_INHERITED_BY_SERVERS)
         or name.upper() in _PROXY_VARIABLES
     }
 
 
-class ServerProcess:
+class McpServerProcess:
     """The process of a local MCP server, running or ended."""
 
-    def __init__(self, process: RunningProcess, log: ServerLog) -> None:
+    def __init__(self, process: RunningProcess, log: McpServerLog) -> None:
         self.log = log
         self.output_fault = ""
         """Why bayou stopped reading, when the server caused it."""
@@ -56,8 +57,8 @@ class ServerProcess:
 
     @staticmethod
     async def start_process(
-        processes: LocalProcesses, command: CommandLine, log: ServerLog
-    ) -> "ServerProcess":
+        processes: LocalProcesses, command: CommandLine, log: McpServerLog
+    ) -> "McpServerProcess":
         """Starts a local MCP server's process. Raises `OSError`, including `BoxFailed`."""
         ends = [*os.pipe(), *create_large_pipe(), *os.pipe()]
         his_in, my_in, my_out, his_out, my_errors, his_errors = ends
@@ -70,7 +71,7 @@ class ServerProcess:
         finally:
             for end in (his_in, his_out, his_errors):
                 os.close(end)
-        server = ServerProcess(process, log)
+        server = McpServerProcess(process, log)
         await server._connect_pipes(my_in, my_out, my_errors)
         return server
 
@@ -101,9 +102,9 @@ class ServerProcess:
     async def end_process(self) -> None:
         """Closes the server's input, then lets the supervisor end the process with all its child processes."""
         self._close_stdin()
-        await asyncio.wait({self._exit_watch_task}, timeout=SERVER_EXIT_GRACE_SECONDS)
+        await asyncio.wait({self._exit_watch_task}, timeout=MCP_SERVER_EXIT_GRACE_SECONDS)
         await self._process.end()
-        await asyncio.wait({self._exit_watch_task}, timeout=SERVER_EXIT_GRACE_SECONDS)
+        await asyncio.wait({self._exit_watch_task}, timeout=MCP_SERVER_EXIT_GRACE_SECONDS)
         self._output_lines.close()
         self._stderr_protocol.close()
 
@@ -120,7 +121,9 @@ class ServerProcess:
         return self.exit_code
 
     def _report_long_line(self) -> None:
-        self.output_fault = f"the server sent a line of more than {MAX_SERVER_LINE_BYTES // 1024 // 1024} MB"
+        self.output_fault = (
+            f"the server sent a line of more than {MAX_MCP_SERVER_LINE_BYTES // 1024 // 1024} MB"
+        )
 
 
 class _OutputLineProtocol(asyncio.Protocol):
@@ -151,12 +154,12 @@ class _OutputLineProtocol(asyncio.Protocol):
         if rest:
             self._pieces.append(rest)
             self._buffered_bytes += len(rest)
-        if self._buffered_bytes > MAX_SERVER_LINE_BYTES:
+        if self._buffered_bytes > MAX_MCP_SERVER_LINE_BYTES:
             self._report_long_line()
             self._pieces = []
             self.close()
         self._line_arrived.set()
-        if self._waiting > MAX_READ_AHEAD_BYTES and self._pipe is not None:
+        if self._waiting > MAX_MCP_READ_AHEAD_BYTES and self._pipe is not None:
             self._pipe.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -172,7 +175,7 @@ class _OutputLineProtocol(asyncio.Protocol):
         line = self._complete_lines.popleft()
         self._waiting -= len(line)
         if (
-            self._waiting <= MAX_READ_AHEAD_BYTES // 2
+            self._waiting <= MAX_MCP_READ_AHEAD_BYTES // 2
             and self._pipe is not None
             and not self._pipe.is_closing()
         ):
@@ -189,7 +192,7 @@ class _OutputLineProtocol(asyncio.Protocol):
 class _StderrProtocol(asyncio.Protocol):
     """Passes a server's standard error to its log."""
 
-    def __init__(self, log: ServerLog) -> None:
+    def __init__(self, log: McpServerLog) -> None:
         self._log = log
         self._pipe: asyncio.BaseTransport | None = None
 
@@ -207,20 +210,20 @@ class _StderrProtocol(asyncio.Protocol):
             self._pipe.close()
 
 
-Transport = AbstractAsyncContextManager[Any]
-_MAX_LOGGED_NOISE_CHARS = 300
-_LEADING_REQUEST_ID_PATTERN = re.compile(
+McpTransport = AbstractAsyncContextManager[Any]
+_MAX_LOGGED_NON_JSON_CHARS = 300
+_LEADING_JSON_RPC_ID_PATTERN = re.compile(
     rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(?P<id>\d{1,18})\s*,'
 )
-_TRAILING_REQUEST_ID_PATTERN = re.compile(
+_TRAILING_JSON_RPC_ID_PATTERN = re.compile(
     rb'"id"\s*:\s*(?P<id>\d{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$'
 )
 
 
-class StdioTransport:
+class McpStdioTransport:
     """Adapts the process of a local MCP server to the streams that the SDK expects."""
 
-    def __init__(self, process: ServerProcess) -> None:
+    def __init__(self, process: McpServerProcess) -> None:
         self.process = process
         self.ended = asyncio.Event()
         """Set when the output has ended."""
@@ -246,11 +249,11 @@ class StdioTransport:
                     try:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValueError as problem:
-                        noise = line[:_MAX_LOGGED_NOISE_CHARS].decode("utf-8", "replace")
+                        noise = line[:_MAX_LOGGED_NON_JSON_CHARS].decode("utf-8", "replace")
                         process.log.write_note(f"[not of the protocol, on standard output] {noise}")
                         if (number := _find_answered_request_id(line)) is None:
                             continue
-                        reason = f"its answer cannot be read: {describe_validation_error(problem)}"
+                        reason = f"its answer cannot be read: {describe_pydantic_error(problem)}"
                         error = ErrorData(code=PARSE_ERROR, message=reason)
                         message = JSONRPCError(jsonrpc="2.0", id=number, error=error)
                     try:
@@ -282,10 +285,10 @@ class StdioTransport:
 def _find_answered_request_id(line: bytes) -> int | None:
     """Returns the number of the request that an unreadable line of a server answers, from the line's start or end; None
     if it is no answer."""
-    head, tail = line[:_MAX_LOGGED_NOISE_CHARS], line[-_MAX_LOGGED_NOISE_CHARS:]
+    head, tail = line[:_MAX_LOGGED_NON_JSON_CHARS], line[-_MAX_LOGGED_NON_JSON_CHARS:]
     if b'"method"' in head:
         return None
-    found = _LEADING_REQUEST_ID_PATTERN.match(head) or _TRAILING_REQUEST_ID_PATTERN.search(tail)
+    found = _LEADING_JSON_RPC_ID_PATTERN.match(head) or _TRAILING_JSON_RPC_ID_PATTERN.search(tail)
     return int(found["id"]) if found else None
 
 

@@ -6,15 +6,15 @@ from typing import Any, Final
 
 import msgspec
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 from app.values.codec import decode_json
 from app.values.user_errors import UserError
 
-MAX_REPAIRS: Final = 2
+MAX_ANSWER_REPAIRS: Final = 2
 """How often the model is asked again for an answer that does not match."""
 _MAX_SCHEMA_BYTES: Final = 256 * 1024
-_MAX_ERRORS: Final = 5
-_SAMPLE_VALUES: Final = (None, True, 0, "", [None], {"": None})
+_MAX_REPORTED_MISMATCHES: Final = 5
+_SCHEMA_RECURSION_PROBES: Final = (None, True, 0, "", [None], {"": None})
 """Values of each type, used to find a schema that refers to itself without end."""
 
 
@@ -37,13 +37,13 @@ class AnswerSchema:
             f"this JSON Schema, with no other text and no code fence around it:\n\n{json.dumps(self._schema)}"
         )
 
-    def mismatch_text(self, answer: str) -> str:
+    def schema_mismatch_text(self, answer: str) -> str:
         """Describes how the answer differs from the schema; empty when it matches. Raises `UnusableSchema`."""
         try:
-            value = decode_json(strip_code_fence(answer))
+            value = decode_json(strip_code_fence_around_json(answer))
         except msgspec.DecodeError as problem:
             return f"it is not a single JSON value: {problem}"
-        return "; ".join(self.mismatches(value))
+        return "; ".join(self.schema_mismatches(value))
 
     @staticmethod
     def repair_prompt(misfit: str) -> str:
@@ -53,7 +53,7 @@ class AnswerSchema:
             "matches it and nothing else."
         )
 
-    def mismatches(self, value: Any) -> list[str]:
+    def schema_mismatches(self, value: Any) -> list[str]:
         """Describes the first differences between a value and the schema. Raises `UnusableSchema`."""
         # Imported late: few runs have a schema.
         from referencing.exceptions import Unresolvable  # noqa: PLC0415
@@ -62,7 +62,7 @@ class AnswerSchema:
         try:
             for error in self._validator.iter_errors(value):
                 misfits.append(f"{error.json_path}: {error.message[:300]}")
-                if len(misfits) == _MAX_ERRORS:
+                if len(misfits) == _MAX_REPORTED_MISMATCHES:
                     break
         except Unresolvable as problem:
             raise UnusableSchema(f"it has a $ref to something outside the schema: {problem}") from None
@@ -71,7 +71,7 @@ class AnswerSchema:
         return misfits
 
 
-def read_schema(path: Path) -> AnswerSchema:
+def read_answer_schema(path: Path) -> AnswerSchema:
     """Reads a schema from a file. Raises `UsageError`, which names the file."""
     # Imported late as above: together they take as long as the rest of a start.
     from jsonschema import Draft202012Validator  # noqa: PLC0415
@@ -99,8 +99,8 @@ def read_schema(path: Path) -> AnswerSchema:
         kind.check_schema(schema)
         # Without the registry a `$ref` to an address would be fetched.
         found = AnswerSchema(schema, kind(schema, registry=Registry()))
-        for probe in _SAMPLE_VALUES:
-            found.mismatches(probe)
+        for probe in _SCHEMA_RECURSION_PROBES:
+            found.schema_mismatches(probe)
     except SchemaError as problem:
         raise unusable(f"it is not a valid schema: {problem.json_path}: {problem.message[:300]}") from None
     except UnusableSchema as problem:
@@ -110,7 +110,7 @@ def read_schema(path: Path) -> AnswerSchema:
     return found
 
 
-def strip_code_fence(text: str) -> str:
+def strip_code_fence_around_json(text: str) -> str:
     """Returns the answer without the code fence that models like to put around JSON."""
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:

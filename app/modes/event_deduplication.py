@@ -27,7 +27,7 @@ from app.values.stream import TextEnd, ThinkingEnd
 M = TypeVar("M", bound=Message)
 
 
-def without_repeats(event: Event) -> Event:
+def without_repeated_event_data(event: Event) -> Event:
     if isinstance(event, MessageUpdate):
         end = event.assistant_message_event
         if not isinstance(end, TextEnd | ThinkingEnd):

@@ -6,11 +6,11 @@ from typing import assert_never
 
 import msgspec
 
-from app.assembly.first_prompt import CommandLineInput
-from app.assembly.options import UsageError
-from app.engine.core.prompt_intake import MissingApiKey, RequestRefused
+from app.assembly.command_line_options import UsageError
+from app.assembly.command_line_prompt import CommandLinePrompts
+from app.engine.core.prompt_intake import MissingApiKey, SessionRequestRefused
 from app.engine.goals.session_goal import GoalRefused
-from app.engine.permissions.verdict_log import PastVerdict
+from app.engine.permissions.verdict_log import PastPermissionVerdict
 from app.engine.prompt_submission import PromptDisposition
 from app.engine.session import Session
 from app.exit_codes import (
@@ -22,7 +22,7 @@ from app.exit_codes import (
     SCHEMA_MISMATCH,
     USAGE_ERROR,
 )
-from app.modes.answer_schema import MAX_REPAIRS, AnswerSchema, UnusableSchema
+from app.modes.answer_schema import MAX_ANSWER_REPAIRS, AnswerSchema, UnusableSchema
 from app.printing import print_problem
 from app.sessions.errors import SessionWriteError
 from app.values.content import Image
@@ -30,9 +30,9 @@ from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage
 from app.values.todos import GoalCheck
 
-PrepareSession = Callable[[], Awaitable[CommandLineInput]]
+PrepareSession = Callable[[], Awaitable[CommandLinePrompts]]
 """Completes the session (loads extensions) once the mode listens, and returns the prompts to send."""
-_UNATTENDED_SECTION = (
+_UNATTENDED_RUN_PROMPT_SECTION = (
     "The user cannot answer questions during this run. If you need something that only the user can "
     "provide, say so in your last message and end it with a line that begins with BLOCKED: and names what "
     "you need."
@@ -40,16 +40,16 @@ _UNATTENDED_SECTION = (
 NO_PROMPT_ERROR = "No prompt was given. Pass one as an argument or on standard input."
 
 
-class EndRequest:
+class DeferredExitRequest:
     """Holds an extension's request to end bayou, which takes effect once the run has settled."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
-    def request_end(self) -> None:
+    def request_exit(self) -> None:
         self._event.set()
 
-    def should_skip(self, prompts: Sequence[str]) -> bool:
+    def should_skip_prompts(self, prompts: Sequence[str]) -> bool:
         """Whether bayou is to end, so that these prompts are not sent; prints a note about them."""
         if self._event.is_set() and prompts:
             print_problem(f"An extension ended bayou. Prompts that were not sent: {len(prompts)}.")
@@ -60,7 +60,9 @@ class EndRequest:
         await session.wait_until_idle()
 
 
-async def set_goal(session: Session, given: CommandLineInput, commands: Sequence[str]) -> CommandLineInput:
+async def set_goal(
+    session: Session, given: CommandLinePrompts, commands: Sequence[str]
+) -> CommandLinePrompts:
     """Makes the prompt the session's goal, which these commands check (`--goal-check`). Raises `UsageError`."""
     if not commands or not given.prompts:
         return given
@@ -74,14 +76,14 @@ async def set_goal(session: Session, given: CommandLineInput, commands: Sequence
     return given
 
 
-async def send_prompt(session: Session, prompt: str, images: Sequence[Image]) -> PromptDisposition:
+async def send_prompt_and_wait(session: Session, prompt: str, images: Sequence[Image]) -> PromptDisposition:
     """Sends a prompt and waits until no run is active, including a run that a finished job has started."""
     how = await session.prompt(prompt, images, while_running="follow_up", source="print")
     await session.wait_until_idle()
     return how
 
 
-async def wait_for_jobs(session: Session) -> None:
+async def wait_for_background_jobs(session: Session) -> None:
     """Waits for background jobs whose end the agent expects; prints a note on what delays the end."""
     for job in session.jobs.all():
         if job.state == "running":
@@ -95,7 +97,7 @@ async def wait_for_jobs(session: Session) -> None:
         session.budget.note_time_limit_reached()
 
 
-def print_refusal(problem: RequestRefused) -> int:
+def print_prompt_refusal(problem: SessionRequestRefused) -> int:
     """Prints why no prompt was sent, with a remedy for the command line; returns the exit code."""
     if isinstance(problem, MissingApiKey):
         provider = problem.provider
@@ -107,7 +109,7 @@ def print_refusal(problem: RequestRefused) -> int:
 
 RemedyFinder = Callable[[AssistantMessage], str]
 """Returns the remedy for a failed answer."""
-NO_REMEDY: RemedyFinder = lambda _: ""  # noqa: E731  (as much a constant as a function)
+EMPTY_REMEDY_FINDER: RemedyFinder = lambda _: ""  # noqa: E731  (as much a constant as a function)
 
 
 class FailedRun(msgspec.Struct, frozen=True):
@@ -120,18 +122,22 @@ class FailedRun(msgspec.Struct, frozen=True):
 
 
 async def check_run_end(
-    session: Session, schema: AnswerSchema | None = None, next_step: RemedyFinder = NO_REMEDY
+    session: Session, schema: AnswerSchema | None = None, next_step: RemedyFinder = EMPTY_REMEDY_FINDER
 ) -> FailedRun | None:
     """Checks the end of a run; None: the last answer is valid, and nothing is open. Asks again for an answer
     that does not match `schema`."""
     misfit = ""
-    for repair in range(MAX_REPAIRS + 1):
+    for repair in range(MAX_ANSWER_REPAIRS + 1):
         if (failed := _answer_failure(session, next_step)) is not None:
             return failed
         if (left_open := _unmet_goal(session) or _unfinished_end(session)) is not None:
             return left_open
         try:
-            misfit = schema.mismatch_text(session.last_answer.text) if schema and session.last_answer else ""
+            misfit = (
+                schema.schema_mismatch_text(session.last_answer.text)
+                if schema and session.last_answer
+                else ""
+            )
         except UnusableSchema as problem:
             return FailedRun(
                 USAGE_ERROR,
@@ -139,8 +145,8 @@ async def check_run_end(
             )
         if not misfit:
             return None
-        if repair < MAX_REPAIRS:
-            await send_prompt(session, AnswerSchema.repair_prompt(misfit), ())
+        if repair < MAX_ANSWER_REPAIRS:
+            await send_prompt_and_wait(session, AnswerSchema.repair_prompt(misfit), ())
     return FailedRun(SCHEMA_MISMATCH, f"The answer does not match the schema: {misfit}.")
 
 
@@ -213,14 +219,14 @@ def _unfinished_end(session: Session) -> FailedRun | None:
     return None
 
 
-def add_headless_sections(session: Session, schema: AnswerSchema | None) -> None:
+def add_headless_prompt_sections(session: Session, schema: AnswerSchema | None) -> None:
     """Tells the model in the system prompt that no person follows the run, and the schema of the answer."""
-    session.requests.set_section("unattended", _UNATTENDED_SECTION)
+    session.requests.set_prompt_section("unattended", _UNATTENDED_RUN_PROMPT_SECTION)
     if schema is not None:
-        session.requests.set_section("answer_schema", schema.prompt_section)
+        session.requests.set_prompt_section("answer_schema", schema.prompt_section)
 
 
-def _refused_call(session: Session) -> PastVerdict | None:
+def _refused_call(session: Session) -> PastPermissionVerdict | None:
     """Returns a refused call among those right before the last answer."""
     calls: set[str] = set()
     for entry in reversed(session.log.entries):
@@ -240,7 +246,7 @@ def _problem_sentence(problem: str, step: str) -> str:
     return f"{problem if problem.endswith(('.', '!', '?')) else f'{problem}.'} {step}"
 
 
-def flush_session(session: Session) -> int:
+def save_session_entries(session: Session) -> int:
     """Writes the unsaved entries of the session to disk; returns the exit code of a failure, or 0."""
     try:
         session.log.write_held_entries()

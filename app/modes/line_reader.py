@@ -4,15 +4,15 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 
-MAX_LINE_BYTES = 64 * 1024 * 1024
-_CHUNK_BYTES = 256 * 1024
+MAX_INPUT_LINE_BYTES = 64 * 1024 * 1024
+_LINE_READER_CHUNK_BYTES = 256 * 1024
 
 
 class LineTooLong(Exception):
     """A line exceeded the limit and was skipped."""
 
 
-async def read_lines(descriptor: int) -> AsyncIterator[bytes | LineTooLong]:
+async def read_pipe_lines(descriptor: int) -> AsyncIterator[bytes | LineTooLong]:
     """Yields every line without its LF (and an optional CR), and an unterminated last line."""
     rest = bytearray()
     is_skipping = False
@@ -23,14 +23,14 @@ async def read_lines(descriptor: int) -> AsyncIterator[bytes | LineTooLong]:
             start = end + 1
             yield (
                 _line_too_long()
-                if is_skipping or len(rest) > MAX_LINE_BYTES
+                if is_skipping or len(rest) > MAX_INPUT_LINE_BYTES
                 else bytes(rest.removesuffix(b"\r"))
             )
             is_skipping = False
             rest.clear()
         if not is_skipping:
             rest += chunk[start:]
-        if len(rest) > MAX_LINE_BYTES:
+        if len(rest) > MAX_INPUT_LINE_BYTES:
             is_skipping = True
             rest = bytearray()
     if is_skipping:
@@ -40,7 +40,7 @@ async def read_lines(descriptor: int) -> AsyncIterator[bytes | LineTooLong]:
 
 
 def _line_too_long() -> LineTooLong:
-    return LineTooLong(f"The line is longer than {MAX_LINE_BYTES // 1024 // 1024} MB")
+    return LineTooLong(f"The line is longer than {MAX_INPUT_LINE_BYTES // 1024 // 1024} MB")
 
 
 async def _read_bytes(descriptor: int) -> bytes:
@@ -56,9 +56,9 @@ async def _read_bytes(descriptor: int) -> bytes:
         loop.add_reader(descriptor, note)
     except (PermissionError, OSError):
         await asyncio.sleep(0)  # a plain file is always ready, so other tasks get a turn here
-        return os.read(descriptor, _CHUNK_BYTES)
+        return os.read(descriptor, _LINE_READER_CHUNK_BYTES)
     try:
         await ready
     finally:
         loop.remove_reader(descriptor)
-    return os.read(descriptor, _CHUNK_BYTES)
+    return os.read(descriptor, _LINE_READER_CHUNK_BYTES)

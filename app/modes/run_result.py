@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 from app.engine.files.file_commands import get_diff
 from app.engine.session import Session
 from app.exit_codes import FAILED
@@ -19,14 +19,14 @@ from app.values.codec import encode
 from app.values.user_errors import UserError
 from app.values.wire import to_wire
 
-RESULT_FILES = ("answer.md", "changes.patch", "usage.json", "trajectory.json", "session.jsonl")
+RUN_RESULT_FILE_NAMES = ("answer.md", "changes.patch", "usage.json", "trajectory.json", "session.jsonl")
 
 
-def make_result_folder(folder: Path) -> Path:
+def make_run_result_folder(folder: Path) -> Path:
     """Makes the folder before anything is sent. Raises `UsageError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in RESULT_FILES:
+        for name in RUN_RESULT_FILE_NAMES:
             (folder / name).unlink(missing_ok=True)
     except OSError as problem:
         raise UsageError(
@@ -35,7 +35,7 @@ def make_result_folder(folder: Path) -> Path:
     return folder
 
 
-async def write_result(folder: Path, session: Session, code: int) -> int:
+async def write_run_result_folder(folder: Path, session: Session, code: int) -> int:
     """Writes the files; returns the exit code, which is another if they cannot be written."""
     patch, note = await _changes_patch(session)
     entries = list(session.log.entries)

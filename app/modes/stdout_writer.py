@@ -12,18 +12,18 @@ from collections import deque
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
 
-from tools.text import escape_json_for_terminal
+from tools.text_sanitizing import escape_json_for_terminal
 
 T = TypeVar("T")
-READER_TIMEOUT = 30.0
+STDOUT_READER_TIMEOUT = 30.0
 """How many seconds a reader may read nothing, after bayou has ended, before the rest of the output is
 dropped."""
-SIGNALLED_READER_TIMEOUT = 0.3
+STDOUT_READER_TIMEOUT_AFTER_SIGNAL = 0.3
 """The same limit after a signal to end."""
 _MAX_QUEUED_BYTES = 1024 * 1024
 _BYTES_PER_WRITE = 4096
 """A pipe or socket that is ready for writing takes this many bytes without blocking."""
-_WRITES_PER_STEP = 64
+_WRITES_BEFORE_YIELDING = 64
 """After so many slices the event loop runs other tasks."""
 
 
@@ -50,7 +50,7 @@ def claim_stdin() -> int:
     return own
 
 
-class LineWriter:
+class StdoutLineWriter:
     """Writes lines in order without blocking the event loop; `room` lets the caller wait for a slow
     reader."""
 
@@ -77,13 +77,13 @@ class LineWriter:
         return self.broken.is_set()
 
     @property
-    def has_room(self) -> bool:
+    def has_output_space(self) -> bool:
         return self._room.is_set()
 
-    def put_line(self, line: bytes) -> None:
-        self.put_pieces((line + b"\n",))
+    def queue_line(self, line: bytes) -> None:
+        self.queue_line_in_pieces((line + b"\n",))
 
-    def put_pieces(self, line: Iterable[bytes]) -> None:
+    def queue_line_in_pieces(self, line: Iterable[bytes]) -> None:
         """Queues one line of JSON with its line feed; its pieces are kept without copying until they are written.
 
         A terminal gets the same data with control characters and direction marks escaped."""
@@ -102,21 +102,21 @@ class LineWriter:
             self._is_scheduled = True
             self._loop.call_soon(self._write_queued)
 
-    async def wait_for_space(self) -> None:
+    async def wait_for_output_space(self) -> None:
         """Waits while too many bytes are unread."""
         await self._room.wait()
 
     async def flush(self, patience: float) -> bool:
         """Waits until everything is written; drops the rest when the reader reads nothing for `patience`
         seconds."""
-        watch = asyncio.ensure_future(self.give_up_when_stalled(patience))
+        watch = asyncio.ensure_future(self.give_up_stalled_reader(patience))
         try:
             await self._empty.wait()
         finally:
             watch.cancel()
         return not self.is_broken
 
-    async def await_while_read(self, work: Coroutine[Any, Any, T]) -> T | None:
+    async def await_until_reader_gone(self, work: Coroutine[Any, Any, T]) -> T | None:
         """Awaits the work and returns its result; None as soon as the reader has gone (`head`), of a pipe even if
         nothing is written."""
         if stat.S_ISFIFO(os.fstat(self._descriptor).st_mode):
@@ -136,7 +136,7 @@ class LineWriter:
         self._loop.remove_reader(self._descriptor)
         self._drop_reader()
 
-    async def give_up_when_stalled(self, patience: float) -> None:
+    async def give_up_stalled_reader(self, patience: float) -> None:
         """Gives up the reader when lines are queued and it reads nothing for `patience` seconds."""
         while not self.is_broken:
             before = self._written
@@ -147,7 +147,7 @@ class LineWriter:
     def _write_queued(self) -> None:
         self._is_scheduled = False
         try:
-            for _ in range(_WRITES_PER_STEP):
+            for _ in range(_WRITES_BEFORE_YIELDING):
                 if not self._waiting or not self._can_write():
                     break
                 self._count_written(os.write(self._descriptor, self._waiting[0][:_BYTES_PER_WRITE]))

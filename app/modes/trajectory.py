@@ -25,7 +25,7 @@ from app.values.messages import (
 from app.values.usage import Usage, total_usage
 from app.version import VERSION
 
-SCHEMA_VERSION = "ATIF-v1.7"
+ATIF_SCHEMA_VERSION = "ATIF-v1.7"
 
 
 def trajectory(header: SessionHeader, entries: Iterable[Entry]) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def trajectory(header: SessionHeader, entries: Iterable[Entry]) -> dict[str, Any
         agent["tool_definitions"] = [_declared_tool(tool) for tool in tools.values()]
     used = total_usage([answer.usage for answer in answers])
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": ATIF_SCHEMA_VERSION,
         "session_id": header.id,
         "agent": agent,
         "steps": [{"step_id": number, **step} for number, step in enumerate(steps, 1)],

@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable, Iterable
 
 from app.engine.core.event_bus import join_message_deltas
-from app.values.codec import encode_line
+from app.values.codec import encode_line_in_pieces
 from app.values.events import AgentSettled, AgentStart, Event, MessageUpdate
 
-MIN_UPDATE_SECONDS = 1 / 30
+MIN_JOINED_DELTA_INTERVAL_SECONDS = 1 / 30
 
 
 class DeltaJoiner:
@@ -33,7 +33,7 @@ class DeltaJoiner:
         if joined is None:
             self.flush()
         self._pending_update = joined if isinstance(joined, MessageUpdate) else event
-        wait = self._last_write + MIN_UPDATE_SECONDS - time.monotonic()
+        wait = self._last_write + MIN_JOINED_DELTA_INTERVAL_SECONDS - time.monotonic()
         if wait <= 0:
             self.flush()
         elif self._timer is None:
@@ -61,7 +61,7 @@ class EventLineWriter(DeltaJoiner):
         merge: bool = True,
         shape: Callable[[Event], Event] = lambda event: event,
     ) -> None:
-        super().__init__(lambda event: write(encode_line(shape(event))), merge=merge)
+        super().__init__(lambda event: write(encode_line_in_pieces(shape(event))), merge=merge)
         self.has_settled = False
         """Whether `agent_settled` was sent for the last run."""
 

@@ -18,7 +18,7 @@ _SPECIAL = re.compile("__(init|call|a?enter|a?exit|a?iter|a?next|len|getitem|con
 _INTERNAL = (
     "app.engine",
     "app.assembly",
-    "app.extensions.session_binding.Bound",
+    "app.extensions.extension_session_binding.Bound",
     "app.extensions.hooks.hook_registry",
     "app.extensions.extension_runner",
     "app.permits",

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from app.permits.verdicts import RISK_SEVERITY, Risk
+from app.permits.risk_classes import RISK_SEVERITY, Risk
 
 
-class Finding(NamedTuple):
+class RiskFinding(NamedTuple):
     """One effect that a command has or may have."""
 
     risk: Risk
@@ -15,25 +15,25 @@ class Finding(NamedTuple):
     """Whether the effect is a known way to reach another machine."""
 
 
-SAFE_FINDING: Final = Finding("safe", "only reads")
+READS_ONLY_FINDING: Final = RiskFinding("safe", "only reads")
 
 
-def safe_finding(why: str) -> Finding:
-    return Finding("safe", why)
+def safe_risk_finding(why: str) -> RiskFinding:
+    return RiskFinding("safe", why)
 
 
-def contained_finding(why: str) -> Finding:
-    return Finding("contained", why)
+def contained_risk_finding(why: str) -> RiskFinding:
+    return RiskFinding("contained", why)
 
 
-def forbidden_finding(why: str) -> Finding:
-    return Finding("forbidden", why)
+def forbidden_risk_finding(why: str) -> RiskFinding:
+    return RiskFinding("forbidden", why)
 
 
-def network_finding(why: str) -> Finding:
-    return Finding("contained", why, uses_network=True)
+def network_risk_finding(why: str) -> RiskFinding:
+    return RiskFinding("contained", why, uses_network=True)
 
 
-def worst_finding(findings: Iterable[Finding]) -> Finding:
+def highest_risk_finding(findings: Iterable[RiskFinding]) -> RiskFinding:
     """Returns the finding with the highest risk; among equals one that uses the network. The list must not be empty."""
     return max(findings, key=lambda one: (RISK_SEVERITY[one.risk], one.uses_network))

@@ -9,44 +9,46 @@ import re
 from collections.abc import Iterator
 
 from app.permits.command_findings import (
-    SAFE_FINDING,
-    Finding,
-    contained_finding,
-    forbidden_finding,
-    network_finding,
-    worst_finding,
+    READS_ONLY_FINDING,
+    RiskFinding,
+    contained_risk_finding,
+    forbidden_risk_finding,
+    highest_risk_finding,
+    network_risk_finding,
 )
 from app.permits.command_place import CommandPlace
+from app.permits.risk_classes import FilesLostByCommand
 from app.permits.secret_files import (
     Likelihood,
     autorun_reason,
-    bare_repository_reason,
+    bare_git_repository_reason,
     folder_autorun_reason,
-    secret_likelihood,
+    secret_likelihood_of_path,
 )
 from app.permits.shell_scope import ShellScope
 from app.permits.shell_words import (
     ANY_CHARACTER_MARK,
     ANY_DEPTH_MARK,
-    ANY_NAME_MARK,
-    UNKNOWN_MARK,
+    ANY_FILE_NAME_MARK,
+    UNKNOWN_TEXT_MARK,
     WILDCARD_MARK_PATTERN,
-    Word,
-    marks_as_text,
+    ShellWord,
+    marks_to_readable_text,
     reached_paths_regex,
 )
-from app.permits.verdicts import Removal
 from tools.protected.autorun_files import VCS_FOLDERS
 
 _PROC_ROOT_LINK = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
 _PROC_CWD_LINK = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")
-_HARMLESS_DEVICE = re.compile(r"/dev/(?:null|zero|full)")
-_OWN_DESCRIPTOR = re.compile(r"/dev/(?:stdin|stdout|stderr|fd/\d+)|/proc/(?:self|thread-self)/fd/\d+")
+_HARMLESS_DEVICE_PATH = re.compile(r"/dev/(?:null|zero|full)")
+_OWN_FILE_DESCRIPTOR_PATH = re.compile(
+    r"/dev/(?:stdin|stdout|stderr|fd/\d+)|/proc/(?:self|thread-self)/fd/\d+"
+)
 """Matches the paths of a process's own descriptors, which are the command's when it opens them, not bayou's."""
-_NETWORK_DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?(.*)")
+_BASH_NETWORK_DEVICE_PATH = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?(.*)")
 
 
-class PathEffects:
+class PathEffectJudge:
     """Judges what a command does with paths, from the folder in which it runs."""
 
     def __init__(self, place: CommandPlace, scope: ShellScope) -> None:
@@ -56,22 +58,22 @@ class PathEffects:
     # Which path is meant
 
     @property
-    def possible_roots(self) -> set[str]:
+    def possible_workspace_roots(self) -> set[str]:
         """The workspace folders in which the script may be running; the session's folder if it may be elsewhere."""
         place = self.place
         return {
             place.root_containing(folder) or place.workspace for folder in self.scope.possible_folders
         } or {place.workspace}
 
-    def possible_paths(self, text: str) -> list[str]:
+    def possible_absolute_paths(self, text: str) -> list[str]:
         """Returns all absolute paths that the text may mean, one for each possible folder; UNKNOWN if that is not
         known."""
-        if text.startswith(UNKNOWN_MARK):
-            return [UNKNOWN_MARK]
+        if text.startswith(UNKNOWN_TEXT_MARK):
+            return [UNKNOWN_TEXT_MARK]
         if text.startswith("/"):
             return [self._without_proc_links(text)]
         return [
-            UNKNOWN_MARK if folder == UNKNOWN_MARK else self._without_proc_links(f"{folder}/{text}")
+            UNKNOWN_TEXT_MARK if folder == UNKNOWN_TEXT_MARK else self._without_proc_links(f"{folder}/{text}")
             for folder in self.scope.possible_folders
         ]
 
@@ -81,12 +83,12 @@ class PathEffects:
             path = _PROC_CWD_LINK.sub(self.scope.possible_folders[0], path)
         return path
 
-    def resolved_and_written_path(self, text: str) -> dict[str, bool]:
+    def resolved_and_unresolved_path(self, text: str) -> dict[str, bool]:
         """Returns the resolved path with the value True, and the path as it is written with False if it differs."""
         found: dict[str, bool] = {}
-        for path in self.possible_paths(text):
-            if path == UNKNOWN_MARK:
-                found[UNKNOWN_MARK] = True
+        for path in self.possible_absolute_paths(text):
+            if path == UNKNOWN_TEXT_MARK:
+                found[UNKNOWN_TEXT_MARK] = True
                 continue
             found[self._resolve_links(path)] = True
             found.setdefault(_normalise_path(path), False)
@@ -97,19 +99,19 @@ class PathEffects:
         wild = WILDCARD_MARK_PATTERN.search(path)
         if wild is None:
             plain = _normalise_path(path)
-            return plain if _OWN_DESCRIPTOR.fullmatch(plain) else self.place.resolve_links(path)
+            return plain if _OWN_FILE_DESCRIPTOR_PATH.fullmatch(plain) else self.place.resolve_links(path)
         cut = path.rfind("/", 0, wild.start())
         head = self.place.resolve_links(path[:cut] or "/")
         return _normalise_path(head.rstrip("/") + path[cut:])
 
     # What is done with it
 
-    def judge_read(self, word: Word, *, deeply: bool = False, with_hidden: bool = True) -> Finding:
+    def judge_read(self, word: ShellWord, *, deeply: bool = False, with_hidden: bool = True) -> RiskFinding:
         """Judges reading a file. `deeply` means recursively; `with_hidden` includes files and folders whose names
         start with a dot."""
         if word.is_process_substitution:
-            return SAFE_FINDING
-        return worst_finding(
+            return READS_ONLY_FINDING
+        return highest_risk_finding(
             found
             for form, _ in self._with_hard_links(word.text)
             for found in (
@@ -118,111 +120,118 @@ class PathEffects:
             )
         )
 
-    def _judge_reached_key_files(self, path: str, deeply: bool, with_hidden: bool) -> Finding:
+    def _judge_reached_key_files(self, path: str, deeply: bool, with_hidden: bool) -> RiskFinding:
         """Judges the key files that a pattern matches or that are below a folder; the sandbox hides them."""
         place = self.place
-        if place.hides_secrets or UNKNOWN_MARK in path or not (deeply or WILDCARD_MARK_PATTERN.search(path)):
-            return SAFE_FINDING
+        if (
+            place.hides_secrets
+            or UNKNOWN_TEXT_MARK in path
+            or not (deeply or WILDCARD_MARK_PATTERN.search(path))
+        ):
+            return READS_ONLY_FINDING
         folder = _folder_before_wildcard(path)
         if WILDCARD_MARK_PATTERN.search(path) and ANY_DEPTH_MARK not in path:
             matches = place.files_matching(path)
             if matches is not None:
                 judged = (
-                    self.judge_secret(Word(one), deeply=deeply, with_hidden=with_hidden) for one in matches
+                    self.judge_secret_path(ShellWord(one), deeply=deeply, with_hidden=with_hidden)
+                    for one in matches
                 )
-                return next((one for one in judged if one is not SAFE_FINDING), SAFE_FINDING)
+                return next((one for one in judged if one is not READS_ONLY_FINDING), READS_ONLY_FINDING)
             deeply = True  # one of the many may lead anywhere below
             path = folder
         form = reached_paths_regex(path, deeply=deeply)
         for file in place.key_files_below(folder):
             if form.fullmatch(file) and (with_hidden or "/." not in file[len(folder) :]):
-                return forbidden_finding(
+                return forbidden_risk_finding(
                     f"reads {self.display_path(path)}, and in it {self.display_path(file)}, which may hold keys"
                 )
-        return SAFE_FINDING
+        return READS_ONLY_FINDING
 
-    def _judge_read_path(self, path: str, deeply: bool) -> Finding:
+    def _judge_read_path(self, path: str, deeply: bool) -> RiskFinding:
         place = self.place
-        if path == UNKNOWN_MARK or UNKNOWN_MARK in path:
+        if path == UNKNOWN_TEXT_MARK or UNKNOWN_TEXT_MARK in path:
             if self._secret_likelihood_of(path) == "likely":
-                return forbidden_finding(f"reads {self.display_path(path)}, which contains secrets")
+                return forbidden_risk_finding(f"reads {self.display_path(path)}, which contains secrets")
             if place.hides_secrets:
-                return SAFE_FINDING
-            return contained_finding("reads a path computed at run time")
-        elsewhere = _NETWORK_DEVICE.fullmatch(path)
+                return READS_ONLY_FINDING
+            return contained_risk_finding("reads a path computed at run time")
+        elsewhere = _BASH_NETWORK_DEVICE_PATH.fullmatch(path)
         if elsewhere:
-            return network_finding(f"connects to {marks_as_text(elsewhere[1])}")
+            return network_risk_finding(f"connects to {marks_to_readable_text(elsewhere[1])}")
         how = self._secret_likelihood_of(path)
         if how == "likely":
-            return forbidden_finding(f"reads {self.display_path(path)}, which contains secrets")
+            return forbidden_risk_finding(f"reads {self.display_path(path)}, which contains secrets")
         if place.is_private_key_outside_project(path):
-            return forbidden_finding(
+            return forbidden_risk_finding(
                 f"reads {self.display_path(path)}, which may contain keys: its permissions or its name "
                 f"suggest it"
             )
         if (how == "maybe" or deeply) and not place.hides_secrets:
             folder = path if deeply else path.rsplit("/", 1)[0]
             if place.has_secrets_below(_folder_before_wildcard(folder)):
-                return contained_finding(
+                return contained_risk_finding(
                     f"may read secrets in {self.display_path(_folder_before_wildcard(folder))}"
                 )
         if (deeply or WILDCARD_MARK_PATTERN.search(path)) and not place.hides_secrets:
             folder = _folder_before_wildcard(path)
             if place.has_links_to_secrets(folder):
-                return contained_finding(f"may read secrets by links in {self.display_path(folder)}")
-        return SAFE_FINDING
+                return contained_risk_finding(f"may read secrets by links in {self.display_path(folder)}")
+        return READS_ONLY_FINDING
 
-    def judge_write(self, word: Word, *, deed: str = "writes") -> Finding:
+    def judge_write(self, word: ShellWord, *, deed: str = "writes") -> RiskFinding:
         """Judges creating a file or changing its content or mode."""
         if word.is_process_substitution:
-            return SAFE_FINDING
-        why = self._autorun_reason(f"/{word.text}") if word.text.startswith(UNKNOWN_MARK) else None
+            return READS_ONLY_FINDING
+        why = self._autorun_reason(f"/{word.text}") if word.text.startswith(UNKNOWN_TEXT_MARK) else None
         if why is not None:
-            return forbidden_finding(f"{deed} {self.display_path(word.text)}: {why}")
-        return worst_finding(
+            return forbidden_risk_finding(f"{deed} {self.display_path(word.text)}: {why}")
+        return highest_risk_finding(
             self._judge_write_path(form, is_real, deed) for form, is_real in self._with_hard_links(word.text)
         )
 
-    def _judge_write_path(self, path: str, is_real: bool, deed: str) -> Finding:
-        if _HARMLESS_DEVICE.fullmatch(path):
-            return SAFE_FINDING
-        elsewhere = _NETWORK_DEVICE.fullmatch(path)
+    def _judge_write_path(self, path: str, is_real: bool, deed: str) -> RiskFinding:
+        if _HARMLESS_DEVICE_PATH.fullmatch(path):
+            return READS_ONLY_FINDING
+        elsewhere = _BASH_NETWORK_DEVICE_PATH.fullmatch(path)
         if elsewhere:
-            return network_finding(f"connects to {marks_as_text(elsewhere[1])}")
+            return network_risk_finding(f"connects to {marks_to_readable_text(elsewhere[1])}")
         why = self._autorun_reason(path)
         if why is not None:
-            return forbidden_finding(f"{deed} {self.display_path(path)}: {why}")
-        if UNKNOWN_MARK in path:
-            known = path[: path.index(UNKNOWN_MARK)].rpartition("/")[0]
+            return forbidden_risk_finding(f"{deed} {self.display_path(path)}: {why}")
+        if UNKNOWN_TEXT_MARK in path:
+            known = path[: path.index(UNKNOWN_TEXT_MARK)].rpartition("/")[0]
             where = f" in {self.display_path(known)}" if is_real and known else ""
-            return contained_finding(f"{deed} a file{where} whose path is computed at run time")
+            return contained_risk_finding(f"{deed} a file{where} whose path is computed at run time")
         where = ", outside the workspace" if is_real and not self.is_in_writable_folder(path) else ""
-        return contained_finding(f"{deed} {self.display_path(path)}{where}")
+        return contained_risk_finding(f"{deed} {self.display_path(path)}{where}")
 
-    def judge_unsandboxed_write(self, word: Word) -> Finding:
+    def judge_unsandboxed_write(self, word: ShellWord) -> RiskFinding:
         """Judges a write by bayou's own tools, which no sandbox limits to the workspace."""
         found = self.judge_write(word)
         if found.risk == "contained" and self.may_be_outside_workspace(word):
-            return forbidden_finding(found.why)
+            return forbidden_risk_finding(found.why)
         return found
 
-    def judge_removal(self, word: Word, *, deeply: bool = False, moves: bool = False) -> Finding:
+    def judge_removal(self, word: ShellWord, *, deeply: bool = False, moves: bool = False) -> RiskFinding:
         deed = "moves" if moves else "removes"
         if word.is_process_substitution:
-            return SAFE_FINDING
+            return READS_ONLY_FINDING
         found = [
             self._judge_removed_path(form, is_real, deeply, deed)
             for form, is_real in self._paths_of_link_itself(word.text).items()
         ]
         if moves:
-            found.append(self.judge_secret(word))
-        return worst_finding(found)
+            found.append(self.judge_secret_path(word))
+        return highest_risk_finding(found)
 
-    def judge_secret(self, word: Word, *, deeply: bool = False, with_hidden: bool = True) -> Finding:
+    def judge_secret_path(
+        self, word: ShellWord, *, deeply: bool = False, with_hidden: bool = True
+    ) -> RiskFinding:
         """Judges only whether the path is a file with secrets or, with `deeply`, a folder with such files."""
         if word.is_process_substitution:
-            return SAFE_FINDING
-        found = worst_finding(
+            return READS_ONLY_FINDING
+        found = highest_risk_finding(
             found
             for form, _ in self._with_hard_links(word.text)
             for found in (
@@ -230,41 +239,41 @@ class PathEffects:
                 self._judge_reached_key_files(form, deeply, with_hidden),
             )
         )
-        return found if found.risk == "forbidden" else SAFE_FINDING
+        return found if found.risk == "forbidden" else READS_ONLY_FINDING
 
-    def removed_files(self, text: str, *, takes_ignored: bool = True) -> Iterator[Removal]:
+    def removed_files(self, text: str, *, takes_ignored: bool = True) -> Iterator[FilesLostByCommand]:
         """Returns the files that a removal deletes, so that undo can save them first."""
         for path, is_real in self._paths_of_link_itself(text).items():
-            if is_real and UNKNOWN_MARK not in path and self.is_in_writable_folder(path):
-                yield Removal(
-                    path=path.replace(ANY_NAME_MARK, "*")
+            if is_real and UNKNOWN_TEXT_MARK not in path and self.is_in_writable_folder(path):
+                yield FilesLostByCommand(
+                    path=path.replace(ANY_FILE_NAME_MARK, "*")
                     .replace(ANY_CHARACTER_MARK, "?")
                     .replace(ANY_DEPTH_MARK, "**"),
                     takes_ignored=takes_ignored,
                 )
 
-    def _judge_removed_path(self, path: str, is_real: bool, deeply: bool, deed: str) -> Finding:
+    def _judge_removed_path(self, path: str, is_real: bool, deeply: bool, deed: str) -> RiskFinding:
         place = self.place
-        if UNKNOWN_MARK in path:
+        if UNKNOWN_TEXT_MARK in path:
             if deeply:
-                return forbidden_finding(f"{deed} recursively a path computed at run time")
-            return contained_finding(f"{deed} a path computed at run time")
+                return forbidden_risk_finding(f"{deed} recursively a path computed at run time")
+            return contained_risk_finding(f"{deed} a path computed at run time")
         held = [*place.writable_roots, *place.temporary_folders]
         if any(root == path or root.startswith(path.rstrip("/") + "/") for root in held):
-            return forbidden_finding(
+            return forbidden_risk_finding(
                 f"{deed} {self.display_path(path)}, which contains the workspace or all temporary files"
             )
         if path.rsplit("/", 1)[-1].casefold() in VCS_FOLDERS:
-            return forbidden_finding(f"{deed} {self.display_path(path)}, the project's git history")
+            return forbidden_risk_finding(f"{deed} {self.display_path(path)}, the project's git history")
         why = self._autorun_reason(path)
         if why is not None:
-            return forbidden_finding(f"{deed} {self.display_path(path)}: {why}")
+            return forbidden_risk_finding(f"{deed} {self.display_path(path)}: {why}")
         if is_real and not self.is_in_writable_folder(path):
             said = f"{deed} {self.display_path(path)}, outside the workspace"
-            return contained_finding(said) if deed == "moves" else forbidden_finding(said)
+            return contained_risk_finding(said) if deed == "moves" else forbidden_risk_finding(said)
         if deeply and self._is_broad_pattern(path):
-            return forbidden_finding(f"{deed} everything in {self.display_path(path.rsplit('/', 1)[0])}")
-        return contained_finding(f"{deed} {self.display_path(path)}")
+            return forbidden_risk_finding(f"{deed} everything in {self.display_path(path.rsplit('/', 1)[0])}")
+        return contained_risk_finding(f"{deed} {self.display_path(path)}")
 
     def _is_broad_pattern(self, path: str) -> bool:
         """Returns whether a pattern matches everything directly in the workspace or in a folder of temporary files,
@@ -274,16 +283,18 @@ class PathEffects:
             return False
         plain = WILDCARD_MARK_PATTERN.sub("", name)
         return (WILDCARD_MARK_PATTERN.search(name) is not None and plain in ("", ".", "..")) or (
-            ANY_NAME_MARK in name and plain == "."
+            ANY_FILE_NAME_MARK in name and plain == "."
         )
 
-    def folders_after_cd(self, word: Word) -> tuple[str, ...]:
+    def folders_after_cd(self, word: ShellWord) -> tuple[str, ...]:
         """Returns the folders in which the script may be after `cd` with this word. For `..` behind a link there
         are two: the shell goes back to the link's folder, the system to the parent of its target."""
         folders: list[str] = []
-        for form in self.possible_paths(word.text):
+        for form in self.possible_absolute_paths(word.text):
             folders += (
-                [UNKNOWN_MARK] if UNKNOWN_MARK in form else [self._resolve_links(form), _normalise_path(form)]
+                [UNKNOWN_TEXT_MARK]
+                if UNKNOWN_TEXT_MARK in form
+                else [self._resolve_links(form), _normalise_path(form)]
             )
         return tuple(dict.fromkeys(folders))
 
@@ -299,22 +310,22 @@ class PathEffects:
             return False
         return any(_is_path_below(path, root) for root in place.temporary_folders)
 
-    def may_be_outside_workspace(self, word: Word) -> bool:
+    def may_be_outside_workspace(self, word: ShellWord) -> bool:
         """Returns whether the word names, or may name, a path outside the workspace that is no temporary file."""
         return any(
             is_real and not self.is_in_writable_folder(form)
-            for form, is_real in self.resolved_and_written_path(word.text).items()
+            for form, is_real in self.resolved_and_unresolved_path(word.text).items()
         )
 
-    def may_be_outside_roots(self, word: Word) -> bool:
+    def may_be_outside_workspace_roots(self, word: ShellWord) -> bool:
         """Returns whether the word names, or may name, a path outside the workspace, temporary files included."""
         return any(
             is_real and self.place.root_containing(form) is None
-            for form, is_real in self.resolved_and_written_path(word.text).items()
+            for form, is_real in self.resolved_and_unresolved_path(word.text).items()
         )
 
     def _with_hard_links(self, text: str) -> Iterator[tuple[str, bool]]:
-        for form, is_real in self.resolved_and_written_path(text).items():
+        for form, is_real in self.resolved_and_unresolved_path(text).items():
             yield form, is_real
             if is_real and not WILDCARD_MARK_PATTERN.search(form):
                 for other in self.place.hard_links_of(form):
@@ -324,9 +335,9 @@ class PathEffects:
         """Returns the paths that removing or moving this text affects: a link itself and not its target, but with
         links in its parent folders resolved. The value says whether the path is resolved."""
         found: dict[str, bool] = {}
-        for path in self.possible_paths(text):
-            if path == UNKNOWN_MARK:
-                found[UNKNOWN_MARK] = True
+        for path in self.possible_absolute_paths(text):
+            if path == UNKNOWN_TEXT_MARK:
+                found[UNKNOWN_TEXT_MARK] = True
                 continue
             bare = path.rstrip("/") or "/"
             folder, _, name = bare.rpartition("/")
@@ -339,9 +350,9 @@ class PathEffects:
 
     def _secret_likelihood_of(self, path: str) -> Likelihood:
         place = self.place
-        found = secret_likelihood(path, place.home_folder, place.bayou_folders)
+        found = secret_likelihood_of_path(path, place.home_folder, place.bayou_folders)
         if found == "no" and place.resolved_home_folder and place.resolved_home_folder != place.home_folder:
-            return secret_likelihood(path, place.resolved_home_folder, place.bayou_folders)
+            return secret_likelihood_of_path(path, place.resolved_home_folder, place.bayou_folders)
         return found
 
     def _autorun_reason(self, path: str) -> str | None:
@@ -349,16 +360,16 @@ class PathEffects:
         found = autorun_reason(path, place.home_folder, place.bayou_folders)
         if found is None and place.resolved_home_folder and place.resolved_home_folder != place.home_folder:
             found = autorun_reason(path, place.resolved_home_folder, place.bayou_folders)
-        return found or bare_repository_reason(path, place.path_exists)
+        return found or bare_git_repository_reason(path, place.path_exists)
 
-    def folder_autorun_reason(self, word: Word) -> str | None:
+    def folder_autorun_reason(self, word: ShellWord) -> str | None:
         """Returns why a file in the named folder may run later; None if none may."""
         place = self.place
         homes = dict.fromkeys(filter(None, (place.home_folder, place.resolved_home_folder)))
         return next(
             (
                 why
-                for form in self.resolved_and_written_path(word.text)
+                for form in self.resolved_and_unresolved_path(word.text)
                 for home in homes
                 if (why := folder_autorun_reason(form, home))
             ),
@@ -374,7 +385,7 @@ class PathEffects:
             path = path[len(place.workspace) + 1 :]
         elif path == place.home_folder or path.startswith(place.home_folder + "/"):
             path = "~" + path[len(place.home_folder) :]
-        return marks_as_text(path)
+        return marks_to_readable_text(path)
 
 
 def _is_path_below(path: str, root: str) -> bool:
@@ -393,8 +404,8 @@ def _normalise_path(path: str) -> str:
             kept.append(part)
         elif kept:
             last = kept.pop()
-            if UNKNOWN_MARK in last or ANY_DEPTH_MARK in last:
-                return UNKNOWN_MARK
+            if UNKNOWN_TEXT_MARK in last or ANY_DEPTH_MARK in last:
+                return UNKNOWN_TEXT_MARK
     return "/" + "/".join(kept)
 
 
@@ -406,5 +417,5 @@ def _folder_before_wildcard(path: str) -> str:
     return path[: path.rfind("/", 0, wild.start())] or "/"
 
 
-def file_name(text: str) -> str:
+def file_name_of_path(text: str) -> str:
     return posixpath.basename(text.rstrip("/"))

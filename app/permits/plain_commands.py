@@ -10,26 +10,26 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from app.permits.path_effects import PathEffects
-from app.permits.shell_words import UNKNOWN_MARK, Word
-from tools.patterns import late
+from app.permits.path_effects import PathEffectJudge
+from app.permits.shell_words import UNKNOWN_TEXT_MARK, ShellWord
+from tools.lazy_patterns import lazy_regex
 
-_OUTPUT_TO_NULL = r"(?:2>&1|[12&]?>[ \t]*/dev/null)(?=[\s|;&]|\Z)"
-_PLAIN_WORD = r"""(?:[A-Za-z0-9_./:,@%+=^-]|(?<=[A-Za-z0-9_^])~|'[^']*'|"[^"$`\\!]*")+"""
-_PLAIN_LINE_TOKEN = late(
-    rf"[ \t]*(?:(?P<quiet>{_OUTPUT_TO_NULL})|(?P<word>{_PLAIN_WORD})|(?P<end>&&|\|\||[|;\n]|\Z))"
+_REDIRECTION_TO_DEV_NULL = r"(?:2>&1|[12&]?>[ \t]*/dev/null)(?=[\s|;&]|\Z)"
+_PLAIN_SHELL_WORD = r"""(?:[A-Za-z0-9_./:,@%+=^-]|(?<=[A-Za-z0-9_^])~|'[^']*'|"[^"$`\\!]*")+"""
+_PLAIN_COMMAND_LINE_TOKEN = lazy_regex(
+    rf"[ \t]*(?:(?P<quiet>{_REDIRECTION_TO_DEV_NULL})|(?P<word>{_PLAIN_SHELL_WORD})|(?P<end>&&|\|\||[|;\n]|\Z))"
 )
-_SHELL_KEYWORD = late(
+_SHELL_KEYWORD = lazy_regex(
     r"(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|time|coproc|[A-Za-z_]\w*\+?=.*)",
     re.ASCII | re.DOTALL,
 )
 """Matches a word that starts no simple command: a reserved word or an assignment."""
-_GIT_PATHSPEC_WITH_PATTERN = late(r":|.*[*?\[\\]")
+_GIT_PATHSPEC_WITH_PATTERN = lazy_regex(r":|.*[*?\[\\]")
 """Matches a word that git reads as a pattern, which may name more files."""
-_FILE_OF_REVISION = late(r"[\w./~^-]+:[\w./@+,=-]+", re.ASCII)
+_GIT_REVISION_FILE = lazy_regex(r"[\w./~^-]+:[\w./@+,=-]+", re.ASCII)
 """Matches what is certainly a file or folder of a commit (`REVISION:PATH`); `:/TEXT` and `HEAD@{10:00}`, which are
 commits, do not match."""
-_PARENT_FOLDER_STEP = late(r"(?:^|[/:])\.\.(?:/|$)")
+_PARENT_FOLDER_STEP = lazy_regex(r"(?:^|[/:])\.\.(?:/|$)")
 
 
 class _PlainProgram(NamedTuple):
@@ -52,16 +52,16 @@ _GIT_LOG_OPTIONS = (
     r"merges|no-merges|first-parent|reverse|follow|cached|staged|tags|branches|remotes|abbrev-commit|no-renames|"
     r"topo-order|date-order|minimal|histogram|patience|merge-base|check|quiet|exit-code)"
 )
-_PATCH_OPTION: Final = late(r"-[puSGU]|--(?:patch|unified|word-diff)")
-_STAGED_OPTION: Final = late(r"--(?:cached|staged|merge-base)")
+_GIT_PATCH_OPTION: Final = lazy_regex(r"-[puSGU]|--(?:patch|unified|word-diff)")
+_GIT_STAGED_OPTION: Final = lazy_regex(r"--(?:cached|staged|merge-base)")
 """Options of `git diff` by which it compares the index with a commit."""
-_SUMMARY_OPTION: Final = late(
+_GIT_SUMMARY_OPTION: Final = lazy_regex(
     r"-s|--(?:stat|no-patch|shortstat|numstat|summary|name-only|name-status)(?:=.*)?"
 )
-_HEAD_REVISION: Final = late(r"HEAD[\^~\d]*")
+_GIT_HEAD_REVISION: Final = lazy_regex(r"HEAD[\^~\d]*")
 """Matches what is certainly a commit. A tag or a number may also be a file's content, which `git show` prints."""
 _SED_LINE_ADDRESS = r"(?:\d+|\$)"
-_PLAIN_PROGRAMS: Final = {
+_PLAIN_PROGRAM_OPTIONS: Final = {
     name: row
     for names, row in (
         ("echo", _PlainProgram("text", "-.*")),
@@ -146,13 +146,13 @@ def _whole_word_pattern(form: str) -> re.Pattern[str]:
     return re.compile(form, re.ASCII | re.DOTALL)
 
 
-def unplain_line_reason(text: str) -> str | None:
+def reason_line_is_not_plain(text: str) -> str | None:
     """Returns why a line is not plain: not every character means itself to the shell, or there are not only simple
     commands in sequence; None if it is plain."""
     text = text.rstrip()
     at, is_first = 0, True
     while at < len(text):
-        found = _PLAIN_LINE_TOKEN.match(text, at)
+        found = _PLAIN_COMMAND_LINE_TOKEN.match(text, at)
         if found is None or (found["word"] and is_first and _SHELL_KEYWORD.fullmatch(found["word"])):
             return "has more than plain words, and there is no sandbox"
         at = found.end()
@@ -160,7 +160,7 @@ def unplain_line_reason(text: str) -> str | None:
     return None
 
 
-def unplain_command_reason(words: Sequence[Word], ground: PathEffects) -> str | None:
+def reason_command_is_not_plain(words: Sequence[ShellWord], ground: PathEffectJudge) -> str | None:
     """Returns why a command of a plain line may reach other files than those that it names; None if it reaches no
     others."""
     if any(not word.is_literal or word.may_split for word in words):
@@ -172,7 +172,7 @@ def unplain_command_reason(words: Sequence[Word], ground: PathEffects) -> str | 
         name, *rest = (f"git:{rest[0]}", *rest[1:])
         if not _has_own_repository(ground):
             return "reads a repository that is not only in the workspace, and there is no sandbox"
-    row = _PLAIN_PROGRAMS.get(name)
+    row = _PLAIN_PROGRAM_OPTIONS.get(name)
     if row is None:
         return f"{shown} runs unasked only in a sandbox"
     options = _whole_word_pattern(rf"(?:{row.harmless_options})|--?")
@@ -186,7 +186,7 @@ def unplain_command_reason(words: Sequence[Word], ground: PathEffects) -> str | 
     if _shows_unnamed_files(name, rest, ground):
         if _shows_committed_files(name, rest):
             return f"{shown} may show a file with secrets of an earlier commit, and there is no sandbox"
-        if any(map(ground.place.repository_tracks_secrets, ground.possible_roots)):
+        if any(map(ground.place.repository_tracks_secrets, ground.possible_workspace_roots)):
             return f"{shown} may show a file with secrets that git tracks, and there is no sandbox"
     if row.operand_kind != "text":
         for word in ("", *rest):
@@ -195,20 +195,22 @@ def unplain_command_reason(words: Sequence[Word], ground: PathEffects) -> str | 
     return None
 
 
-def _shows_unnamed_files(name: str, words: Sequence[str], ground: PathEffects) -> bool:
+def _shows_unnamed_files(name: str, words: Sequence[str], ground: PathEffectJudge) -> bool:
     """Returns whether a verb of git shows changes or contents of files that it does not name."""
     named = [word for word in words if not word.startswith("-")]
     if name == "git:show":
-        is_summary = any(map(_SUMMARY_OPTION.fullmatch, words)) and not any(map(_PATCH_OPTION.match, words))
-        if is_summary and all(map(_HEAD_REVISION.fullmatch, named)):
+        is_summary = any(map(_GIT_SUMMARY_OPTION.fullmatch, words)) and not any(
+            map(_GIT_PATCH_OPTION.match, words)
+        )
+        if is_summary and all(map(_GIT_HEAD_REVISION.fullmatch, named)):
             return False
-        return not named or not all(map(_FILE_OF_REVISION.fullmatch, named))
-    shows = name == "git:diff" or (name == "git:log" and any(_PATCH_OPTION.match(word) for word in words))
+        return not named or not all(map(_GIT_REVISION_FILE.fullmatch, named))
+    shows = name == "git:diff" or (name == "git:log" and any(_GIT_PATCH_OPTION.match(word) for word in words))
     if "--follow" in words or any(_GIT_PATHSPEC_WITH_PATTERN.match(word) for word in named):
         return shows
     place = ground.place
     files = words[words.index("--") + 1 :] if "--" in words else named
-    paths = [path for word in files for path in ground.possible_paths(word)]
+    paths = [path for word in files for path in ground.possible_absolute_paths(word)]
     others = [path for path in paths if not place.is_regular_file(path)]
     # Without `--` the others are revisions, unless they exist.
     is_limited = len(others) < len(paths) and not any(
@@ -220,15 +222,17 @@ def _shows_unnamed_files(name: str, words: Sequence[str], ground: PathEffects) -
 def _shows_committed_files(name: str, words: Sequence[str]) -> bool:
     """Returns whether a verb of git shows contents of files as they were committed, which git need not track any
     more."""
-    return name != "git:diff" or any(not word.startswith("-") or _STAGED_OPTION.match(word) for word in words)
+    return name != "git:diff" or any(
+        not word.startswith("-") or _GIT_STAGED_OPTION.match(word) for word in words
+    )
 
 
-def _is_plain_word(word: str, row: _PlainProgram, ground: PathEffects) -> bool:
+def _is_plain_word(word: str, row: _PlainProgram, ground: PathEffectJudge) -> bool:
     """Returns whether a word names nothing, or a file in the workspace that may be shown; without a word, the
     folder itself is meant."""
     place = ground.place
-    for path in ground.possible_paths(word):
-        if path == UNKNOWN_MARK or _PARENT_FOLDER_STEP.search(word):
+    for path in ground.possible_absolute_paths(word):
+        if path == UNKNOWN_TEXT_MARK or _PARENT_FOLDER_STEP.search(word):
             return False
         if not place.path_exists(path):
             continue
@@ -236,15 +240,15 @@ def _is_plain_word(word: str, row: _PlainProgram, ground: PathEffects) -> bool:
             return False
         if word and row.operand_kind == "files" and not place.is_regular_file(path):
             return False
-    return not word or row.operand_kind == "names" or ground.judge_read(Word(word)).risk == "safe"
+    return not word or row.operand_kind == "names" or ground.judge_read(ShellWord(word)).risk == "safe"
 
 
-def _has_own_repository(ground: PathEffects) -> bool:
+def _has_own_repository(ground: PathEffectJudge) -> bool:
     """Returns whether git takes the whole repository from the folder `.git` of the workspace."""
     place = ground.place
     return all(
         place.path_exists(f"{root}/.git/HEAD")
         and not place.path_exists(f"{root}/.git/commondir")
         and place.root_containing(place.resolve_links(f"{root}/.git/HEAD")) is not None
-        for root in ground.possible_roots
+        for root in ground.possible_workspace_roots
     )

@@ -11,45 +11,47 @@ import msgspec
 
 from app.permits.command_place import CommandPlace
 from app.permits.permission_decisions import (
-    CallDecision,
     CallOutcome,
-    PartDecision,
+    CallPartDecision,
     PermissionMode,
     PermissionPolicy,
-    decide_call,
+    ToolCallDecision,
+    decide_tool_call,
 )
-from app.permits.verdicts import CallPart, verdict_of
-from tools.box.host_groups import HOST_GROUPS, group_of_host
-from tools.box.requests import BoxRequest
-from tools.protected.key_tables import KEY_NAMES, KEY_PLACES
+from app.permits.risk_classes import ToolCallPart, judgement_of_parts
+from tools.box.host_groups import HOST_GROUPS, host_group_containing
+from tools.box.sandbox_permission_requests import SandboxPermissionRequest
+from tools.protected.credential_tables import CREDENTIAL_FILE_NAMES, CREDENTIAL_PLACES
 
 DECIDED_BY_LEAVE_REQUEST: Final = "the request to leave the sandbox"
 DECIDED_BY_SANDBOX_REQUEST: Final = "the sandbox, which refused it"
-_WRITE_RULE_PREFIX: Final = "sandbox.write: "
-_READ_RULE_PREFIX: Final = "sandbox.read: "
-_MAX_REASON_CHARS: Final = 300
+_SANDBOX_WRITE_RULE_PREFIX: Final = "sandbox.write: "
+_SANDBOX_READ_RULE_PREFIX: Final = "sandbox.read: "
+_MAX_SANDBOX_REASON_CHARS: Final = 300
 
 
-def with_leave_request(
-    decision: CallDecision, command: str, reason: str, mode: PermissionMode
-) -> CallDecision:
+def with_leave_sandbox_request(
+    decision: ToolCallDecision, command: str, reason: str, mode: PermissionMode
+) -> ToolCallDecision:
     """Adds the request to run outside the sandbox to a decision; refused and dangerous commands stay as decided."""
     if decision.outcome == "refuse" or decision.needs_typed_word:
         return decision
-    part = CallPart(text=command, risk="contained", why=f"outside the sandbox: {reason[:_MAX_REASON_CHARS]}")
+    part = ToolCallPart(
+        text=command, risk="contained", why=f"outside the sandbox: {reason[:_MAX_SANDBOX_REASON_CHARS]}"
+    )
     outcome = "refuse" if mode == "read-only" else "ask"
-    answer = PartDecision(part=part, outcome=outcome, decided_by=DECIDED_BY_LEAVE_REQUEST)
-    return CallDecision(
+    answer = CallPartDecision(part=part, outcome=outcome, decided_by=DECIDED_BY_LEAVE_REQUEST)
+    return ToolCallDecision(
         outcome=outcome,
-        verdict=verdict_of([part, *decision.verdict.parts]),
+        verdict=judgement_of_parts([part, *decision.verdict.parts]),
         part_decisions=(answer, *decision.part_decisions),
     )
 
 
-class CheckedRequest(msgspec.Struct, frozen=True):
+class CheckedSandboxRequest(msgspec.Struct, frozen=True):
     """A requested exception from the sandbox after it was checked."""
 
-    request: BoxRequest
+    request: SandboxPermissionRequest
     danger_reason: str = ""
     """The reason why the user must type a word to allow the exception; empty if a yes is enough."""
     problem: str = ""
@@ -57,47 +59,47 @@ class CheckedRequest(msgspec.Struct, frozen=True):
 
 
 def with_sandbox_requests(
-    decision: CallDecision,
-    asked: Sequence[CheckedRequest],
+    decision: ToolCallDecision,
+    asked: Sequence[CheckedSandboxRequest],
     reason: str,
     policy: PermissionPolicy,
     place: CommandPlace,
-) -> CallDecision:
+) -> ToolCallDecision:
     """Adds requested exceptions to a decision; refused and dangerous commands stay as decided."""
     if decision.outcome == "refuse" or decision.needs_typed_word or not asked:
         return decision
     answers = [
-        *(_decide_sandbox_request(one, reason[:_MAX_REASON_CHARS], policy, place) for one in asked),
+        *(_decide_sandbox_request(one, reason[:_MAX_SANDBOX_REASON_CHARS], policy, place) for one in asked),
         *decision.part_decisions,
     ]
     outcomes = [one.outcome for one in answers]
     outcome: CallOutcome = "refuse" if "refuse" in outcomes else "ask" if "ask" in outcomes else "run"
-    return CallDecision(
+    return ToolCallDecision(
         outcome=outcome,
-        verdict=verdict_of([one.part for one in answers]),
+        verdict=judgement_of_parts([one.part for one in answers]),
         part_decisions=tuple(answers),
         sandbox_requests=tuple(one.request for one in asked),
     )
 
 
 def _decide_sandbox_request(
-    one: CheckedRequest, reason: str, policy: PermissionPolicy, place: CommandPlace
-) -> PartDecision:
+    one: CheckedSandboxRequest, reason: str, policy: PermissionPolicy, place: CommandPlace
+) -> CallPartDecision:
     request = one.request
     if request.verb == "reach":
-        part = CallPart(
+        part = ToolCallPart(
             text=request.words, risk="contained", why=reason, named_hosts=(request.place,), uses_network=True
         )
-        by_rule = decide_call(verdict_of([part]), "network", policy, place).part_decisions[0]
+        by_rule = decide_tool_call(judgement_of_parts([part]), "network", policy, place).part_decisions[0]
         return (
             msgspec.structs.replace(by_rule, decided_by=DECIDED_BY_SANDBOX_REQUEST)
             if by_rule.outcome == "ask"
             else by_rule
         )
     why = one.problem or (f"{one.danger_reason}; {reason}" if one.danger_reason else reason)
-    part = CallPart(text=request.words, risk="forbidden" if one.danger_reason else "contained", why=why)
+    part = ToolCallPart(text=request.words, risk="forbidden" if one.danger_reason else "contained", why=why)
     is_refused = one.problem or policy.mode == "read-only"
-    return PartDecision(
+    return CallPartDecision(
         part=part,
         outcome="refuse" if is_refused else "ask",
         decided_by=DECIDED_BY_SANDBOX_REQUEST,
@@ -105,7 +107,7 @@ def _decide_sandbox_request(
     )
 
 
-def asks_for_sandbox_exception(decision: CallDecision) -> bool:
+def asks_for_sandbox_exception(decision: ToolCallDecision) -> bool:
     """Returns whether the decision asks for an exception from the sandbox."""
     return any(
         one.decided_by == DECIDED_BY_SANDBOX_REQUEST and one.outcome == "ask"
@@ -113,37 +115,40 @@ def asks_for_sandbox_exception(decision: CallDecision) -> bool:
     )
 
 
-def suggested_exception_rules(decision: CallDecision) -> tuple[str, ...]:
+def suggested_exception_rules(decision: ToolCallDecision) -> tuple[str, ...]:
     """Returns rules that would answer the requested exception in future."""
     asked = [one for one in decision.part_decisions if one.outcome == "ask"]
     if len(asked) != 1 or asked[0].needs_typed_word:
         return ()
     request = next((one for one in decision.sandbox_requests if one.words == asked[0].part.text), None)
     if request is not None and request.verb in ("write", "read"):
-        return ((_WRITE_RULE_PREFIX if request.verb == "write" else _READ_RULE_PREFIX) + request.place,)
+        return (
+            (_SANDBOX_WRITE_RULE_PREFIX if request.verb == "write" else _SANDBOX_READ_RULE_PREFIX)
+            + request.place,
+        )
     if request is not None and request.verb == "reach":
-        group = group_of_host(request.place.rpartition(":")[0])
+        group = host_group_containing(request.place.rpartition(":")[0])
         return (f"net: {request.place}", *((f"net: {group}",) if group else ()))
     return ()
 
 
-def asks_to_leave_sandbox(decision: CallDecision) -> bool:
+def asks_to_leave_sandbox(decision: ToolCallDecision) -> bool:
     """Returns whether the decision asks to run outside the sandbox."""
     return decision.part_decisions[0].decided_by == DECIDED_BY_LEAVE_REQUEST
 
 
-def write_rule_for_place(place: str) -> str:
+def sandbox_write_rule_for_path(place: str) -> str:
     """Returns the rule that lets commands in the sandbox write to a place."""
-    return _WRITE_RULE_PREFIX + place
+    return _SANDBOX_WRITE_RULE_PREFIX + place
 
 
 def describe_sandbox_rule(rule: str) -> tuple[str, tuple[str, ...]]:
     """Returns a description of what a rule lets the sandbox do, with the hosts of its group; empty for other rules."""
-    place = place_of_sandbox_rule(rule)
+    place = path_of_sandbox_rule(rule)
     if place is not None:
         return f"allow writing {place}", ()
-    if rule.startswith(_READ_RULE_PREFIX):
-        return f"allow reading {rule.removeprefix(_READ_RULE_PREFIX)}", ()
+    if rule.startswith(_SANDBOX_READ_RULE_PREFIX):
+        return f"allow reading {rule.removeprefix(_SANDBOX_READ_RULE_PREFIX)}", ()
     host = rule.removeprefix("net: ")
     if host == rule:
         return "", ()
@@ -151,21 +156,27 @@ def describe_sandbox_rule(rule: str) -> tuple[str, tuple[str, ...]]:
     return f"allow {host}" if hosts else f"allow reaching {host}", hosts
 
 
-def place_of_sandbox_rule(rule: str) -> str | None:
-    return rule.removeprefix(_WRITE_RULE_PREFIX) if rule.startswith(_WRITE_RULE_PREFIX) else None
+def path_of_sandbox_rule(rule: str) -> str | None:
+    return (
+        rule.removeprefix(_SANDBOX_WRITE_RULE_PREFIX) if rule.startswith(_SANDBOX_WRITE_RULE_PREFIX) else None
+    )
 
 
-def without_leave_request(decision: CallDecision) -> CallDecision:
+def without_leave_sandbox_request(decision: ToolCallDecision) -> ToolCallDecision:
     """Returns the decision without the request to leave the sandbox."""
-    parts = verdict_of(decision.verdict.parts[1:])
-    return CallDecision(outcome="run", verdict=parts, part_decisions=decision.part_decisions[1:])
+    parts = judgement_of_parts(decision.verdict.parts[1:])
+    return ToolCallDecision(outcome="run", verdict=parts, part_decisions=decision.part_decisions[1:])
 
 
-CONTAINER_DAEMONS: Final = frozenset({"docker", "podman"})
+CONTAINER_DAEMON_PROGRAMS: Final = frozenset({"docker", "podman"})
 """Programs whose work is done by a daemon outside the sandbox."""
 
 
 def credential_files_of(programs: Collection[str]) -> frozenset[str]:
     """Returns the credential files in the home folder that these programs need."""
     wanted = frozenset(programs)
-    return frozenset(one.name for one in (*KEY_PLACES, *KEY_NAMES) if not wanted.isdisjoint(one.programs))
+    return frozenset(
+        one.name
+        for one in (*CREDENTIAL_PLACES, *CREDENTIAL_FILE_NAMES)
+        if not wanted.isdisjoint(one.programs)
+    )

@@ -4,10 +4,10 @@ A command may fail, so the next one may run in one of several folders. Unknown v
 
 import msgspec
 
-from app.permits.shell_words import UNKNOWN_MARK, word_set
+from app.permits.shell_words import UNKNOWN_TEXT_MARK, parse_word_set
 
 _MAX_POSSIBLE_FOLDERS = 6
-_VARIABLES_SET_BY_SHELL = word_set(
+_VARIABLES_SET_BY_SHELL = parse_word_set(
     "_ PWD OLDPWD REPLY OPTARG OPTIND RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME LINENO COLUMNS LINES "
     "PIPESTATUS BASH_REMATCH MAPFILE COPROC"
 )
@@ -34,7 +34,7 @@ class ShellScope(msgspec.Struct, kw_only=True):
         twin.shell_aliases = dict(self.shell_aliases)
         return twin
 
-    def without_pending(self) -> "ShellScope":
+    def without_pending_scopes(self) -> "ShellScope":
         """Returns a copy of the state without the pending states."""
         twin = self.copy()
         twin.pending_scopes = ()
@@ -51,14 +51,14 @@ class ShellScope(msgspec.Struct, kw_only=True):
     def set_variable(self, name: str, value: str) -> None:
         """Sets a variable; a second, different value makes it unknown, since either assignment may have run."""
         if self.known_variables.setdefault(name, value) != value:
-            self.known_variables[name] = UNKNOWN_MARK
+            self.known_variables[name] = UNKNOWN_TEXT_MARK
 
     def change_folder(self, folders: tuple[str, ...]) -> None:
         """Changes the folder; the old state stays pending because `cd` may fail."""
-        self.pending_scopes = (*self.pending_scopes, self.without_pending())
+        self.pending_scopes = (*self.pending_scopes, self.without_pending_scopes())
         self.possible_folders = folders
 
-    def include_pending(self) -> None:
+    def include_pending_scopes(self) -> None:
         """Merges the pending states: from here on both outcomes count."""
         pending, self.pending_scopes = self.pending_scopes, ()
         for other in pending:
@@ -72,12 +72,12 @@ class ShellScope(msgspec.Struct, kw_only=True):
             self.replace_with(other)
             return
         folders = tuple(dict.fromkeys(self.possible_folders + other.possible_folders))
-        self.possible_folders = folders if len(folders) <= _MAX_POSSIBLE_FOLDERS else (UNKNOWN_MARK,)
+        self.possible_folders = folders if len(folders) <= _MAX_POSSIBLE_FOLDERS else (UNKNOWN_TEXT_MARK,)
         if self.known_variables != other.known_variables:
             for name in self.known_variables.keys() | other.known_variables.keys():
                 mine, theirs = self.known_variables.get(name), other.known_variables.get(name)
                 if mine != theirs:
-                    self.known_variables[name] = UNKNOWN_MARK
+                    self.known_variables[name] = UNKNOWN_TEXT_MARK
         if self.script_arguments != other.script_arguments:
             self.script_arguments = None
         self.shell_aliases = {**other.shell_aliases, **self.shell_aliases}

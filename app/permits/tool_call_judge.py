@@ -7,26 +7,26 @@ from typing import Any
 
 import msgspec
 
-from app.permits.command_findings import Finding, contained_finding, worst_finding
+from app.permits.command_findings import RiskFinding, contained_risk_finding, highest_risk_finding
 from app.permits.command_place import CommandPlace
 from app.permits.environment_variables import judge_variable_assignment
-from app.permits.path_effects import PathEffects
-from app.permits.programs.finders import as_glob
-from app.permits.shell.command_line import judge_command
+from app.permits.path_effects import PathEffectJudge
+from app.permits.programs.find_and_xargs import quoted_pattern_to_glob
+from app.permits.risk_classes import ToolCallJudgement, ToolCallPart, judgement_of_parts
+from app.permits.shell.command_line import judge_command_line
 from app.permits.shell_scope import ShellScope
-from app.permits.shell_words import literal_text_of
-from app.permits.verdicts import CallPart, Judgement, verdict_of
-from tools.effects import Effects, Program
-from tools.patterns import late
+from app.permits.shell_words import literal_shell_word
+from tools.call_effects import Effects, ProgramOfCall
+from tools.lazy_patterns import lazy_regex
 
-_QUOTED_PATH = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
-_HOME_PREFIXES = ("~", "$HOME", "${HOME}")
+_QUOTED_PATH = lazy_regex(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
+_HOME_FOLDER_PREFIXES = ("~", "$HOME", "${HOME}")
 _MAX_NAMED_PATHS = 500
 """The maximum number of quoted texts of a cell, or texts in arguments, that are checked as paths."""
 _MAX_PATH_CHARS = 4096
 
 
-class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ToolCallToJudge(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call as the permission gate judges it."""
 
     tool_name: str
@@ -39,13 +39,13 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The tool's own description of its effect, shown in the question about a tool that may do anything."""
 
 
-def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
+def judge_tool_call(request: ToolCallToJudge, place: CommandPlace) -> ToolCallJudgement:
     """Judges a tool call by its effects."""
     effects = request.effects
-    parts: list[CallPart] = []
+    parts: list[ToolCallPart] = []
     if effects.runs is not None:
         parts += _judge_started_program(effects.runs, place)
-    ground = PathEffects(place, ShellScope(possible_folders=(place.working_folder,)))
+    ground = PathEffectJudge(place, ShellScope(possible_folders=(place.working_folder,)))
     if effects.opaque:
         parts.append(_judge_unknown(request))
     if effects.opaque or effects.server:
@@ -56,50 +56,52 @@ def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
         found for glob in effects.globs if (found := _judge_glob(request.tool_name, glob, ground)) is not None
     ]
     parts += [_judge_host(host) for host in effects.hosts]
-    return verdict_of(parts or [_judge_harmless(request)])
+    return judgement_of_parts(parts or [_judge_harmless(request)])
 
 
-def _judge_started_program(program: Program, place: CommandPlace) -> Iterable[CallPart]:
+def _judge_started_program(program: ProgramOfCall, place: CommandPlace) -> Iterable[ToolCallPart]:
     if program.language == "python":
         return [_judge_code(program, place)]
-    verdict = judge_command(program.code, place)
-    found: list[Finding] = []
+    verdict = judge_command_line(program.code, place)
+    found: list[RiskFinding] = []
     for name, value in program.environment.items():
         found += judge_variable_assignment(name, value, is_exported=True)
     if not found:
         return verdict.parts
-    decisive = worst_finding(found)
+    decisive = highest_risk_finding(found)
     text = " ".join(f"{name}=…" for name in program.environment)
     return [
         *verdict.parts,
-        CallPart(text=text, risk=decisive.risk, why=decisive.why, command_words=()),
+        ToolCallPart(text=text, risk=decisive.risk, why=decisive.why, command_words=()),
     ]
 
 
-def _judge_code(program: Program, place: CommandPlace) -> CallPart:
+def _judge_code(program: ProgramOfCall, place: CommandPlace) -> ToolCallPart:
     """Judges a code cell: it can do anything, and only the paths in its string literals are visible."""
-    ground = PathEffects(place, ShellScope(possible_folders=(place.working_folder,)))
+    ground = PathEffectJudge(place, ShellScope(possible_folders=(place.working_folder,)))
     named = [
         found["path"] for found in itertools.islice(_QUOTED_PATH.finditer(program.code), _MAX_NAMED_PATHS)
     ]
     secret = next(
         (one for path in named if (one := _judge_read_text(path, ground)).risk == "forbidden"), None
     )
-    found = secret or contained_finding("runs Python, which can do what a command can")
-    return CallPart(text=program.code.strip(), risk=found.risk, why=found.why, command_words=(), kind="code")
+    found = secret or contained_risk_finding("runs Python, which can do what a command can")
+    return ToolCallPart(
+        text=program.code.strip(), risk=found.risk, why=found.why, command_words=(), kind="code"
+    )
 
 
-def _judge_read_text(text: str, ground: PathEffects) -> Finding:
+def _judge_read_text(text: str, ground: PathEffectJudge) -> RiskFinding:
     """Judges reading the path that a text may be; the program that reads it may understand `~`, `$HOME` and
     `file://`."""
     text = text.strip().removeprefix("file://")
     start, _, rest = text.partition("/")
     return ground.judge_read(
-        literal_text_of(f"{ground.place.home_folder}/{rest}" if start in _HOME_PREFIXES else text)
+        literal_shell_word(f"{ground.place.home_folder}/{rest}" if start in _HOME_FOLDER_PREFIXES else text)
     )
 
 
-def _judge_named_secrets(request: CallRequest, ground: PathEffects) -> Iterable[CallPart]:
+def _judge_named_secrets(request: ToolCallToJudge, ground: PathEffectJudge) -> Iterable[ToolCallPart]:
     """Judges the texts in the arguments of a tool that does not state its files: a text that is the path of a
     secret file is judged as reading that file."""
     for text in itertools.islice(_argument_texts(request.arguments), _MAX_NAMED_PATHS):
@@ -107,7 +109,7 @@ def _judge_named_secrets(request: CallRequest, ground: PathEffects) -> Iterable[
             continue
         found = _judge_read_text(text, ground)
         if found.risk == "forbidden":
-            yield CallPart(
+            yield ToolCallPart(
                 text=f"{request.tool_name} {text}",
                 risk=found.risk,
                 why=found.why,
@@ -131,13 +133,13 @@ def _argument_texts(arguments: Mapping[str, Any]) -> Iterator[str]:
             waiting += value
 
 
-def _judge_path(tool: str, path: str, effects: Effects, ground: PathEffects) -> CallPart:
+def _judge_path(tool: str, path: str, effects: Effects, ground: PathEffectJudge) -> ToolCallPart:
     changes = path in effects.writes
-    found = [ground.judge_unsandboxed_write(literal_text_of(path))] if changes else []
+    found = [ground.judge_unsandboxed_write(literal_shell_word(path))] if changes else []
     if path in effects.reads:
-        found.append(ground.judge_read(literal_text_of(path)))
-    decisive = worst_finding(found)
-    return CallPart(
+        found.append(ground.judge_read(literal_shell_word(path)))
+    decisive = highest_risk_finding(found)
+    return ToolCallPart(
         text=f"{tool} {ground.display_path(path)}",
         risk=decisive.risk,
         why=decisive.why,
@@ -149,13 +151,13 @@ def _judge_path(tool: str, path: str, effects: Effects, ground: PathEffects) -> 
     )
 
 
-def _judge_glob(tool: str, glob: str, ground: PathEffects) -> CallPart | None:
+def _judge_glob(tool: str, glob: str, ground: PathEffectJudge) -> ToolCallPart | None:
     """Judges a search pattern: only one that names secret files is a risk, because other secret files are hidden in
     searches."""
-    found = ground.judge_read(literal_text_of(as_glob(glob)))
+    found = ground.judge_read(literal_shell_word(quoted_pattern_to_glob(glob)))
     if found.risk != "forbidden":
         return None
-    return CallPart(
+    return ToolCallPart(
         text=f"{tool} {ground.display_path(glob)}",
         risk="forbidden",
         why=found.why,
@@ -166,8 +168,8 @@ def _judge_glob(tool: str, glob: str, ground: PathEffects) -> CallPart | None:
     )
 
 
-def _judge_host(host: str) -> CallPart:
-    return CallPart(
+def _judge_host(host: str) -> ToolCallPart:
+    return ToolCallPart(
         text=host,
         risk="contained",
         why="connects to this host",
@@ -178,10 +180,10 @@ def _judge_host(host: str) -> CallPart:
     )
 
 
-def _judge_unknown(request: CallRequest) -> CallPart:
+def _judge_unknown(request: ToolCallToJudge) -> ToolCallPart:
     family = request.effects.server
     if not family:
-        return CallPart(
+        return ToolCallPart(
             text=request.tool_name,
             risk="contained",
             why="a tool that may do anything",
@@ -191,7 +193,7 @@ def _judge_unknown(request: CallRequest) -> CallPart:
     said = json.dumps(request.arguments, ensure_ascii=False, default=repr)
     claim = f"; {request.claimed_effect}" if request.claimed_effect else ""
     why = f"an MCP tool, which runs outside bayou's sandbox{claim}"
-    return CallPart(
+    return ToolCallPart(
         text=f"{request.tool_name} {said}",
         risk="contained",
         why=why,
@@ -202,8 +204,8 @@ def _judge_unknown(request: CallRequest) -> CallPart:
     )
 
 
-def _judge_harmless(request: CallRequest) -> CallPart:
+def _judge_harmless(request: ToolCallToJudge) -> ToolCallPart:
     why = "lists file names" if request.effects.lists else "touches no file and runs nothing"
-    return CallPart(
+    return ToolCallPart(
         text=request.tool_name, risk="safe", why=why, command_words=(), kind="tool", needs_sandbox=False
     )

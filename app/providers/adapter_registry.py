@@ -13,9 +13,9 @@ from app.providers.errors import ProviderError
 from app.providers.model_stream import Adapter, AssistantStream, Credential, RequestContext, StreamOptions
 from app.values.models import Model
 from app.values.wire import new_id, now_ms
-from tools.running.withheld_variables import is_secret_variable
+from tools.running.withheld_environment_variables import is_secret_variable
 
-BUILT_IN_ADAPTERS = {
+ADAPTER_MODULE_BY_API = {
     "offline": "app.providers.offline.guide",
     "anthropic-messages": "app.providers.adapters.anthropic_messages",
     "openai-responses": "app.providers.adapters.openai_responses",
@@ -55,7 +55,7 @@ class AdapterRegistry:
 
     def __init__(self) -> None:
         self._registrations_by_api: dict[str, list[_AdapterRegistration]] = {}
-        for api, module in BUILT_IN_ADAPTERS.items():
+        for api, module in ADAPTER_MODULE_BY_API.items():
             self._add_registration(api, _AdapterRegistration(owner="built-in", module=module))
 
     def register_adapter(self, api: str, adapter: Adapter, *, owner: str) -> None:
@@ -111,7 +111,7 @@ class AdapterRegistry:
 
         return stream.start_producer(produce)
 
-    def load_modules_for(self, model: Model) -> None:
+    def load_modules_for_model(self, model: Model) -> None:
         """Loads the modules that the first request to `model` needs. Slow: call it on a thread."""
         registrations = self._registrations_by_api.get(model.api)
         if not registrations or registrations[-1].module is None:
@@ -124,7 +124,7 @@ class AdapterRegistry:
 
             preload_sender_modules(model)
 
-    def for_helper(self) -> "AdapterRegistry":
+    def with_same_adapters(self) -> "AdapterRegistry":
         """Returns a registry with the same adapters, for the session of a helper agent."""
         registry = AdapterRegistry()
         registry._registrations_by_api = self._registrations_by_api

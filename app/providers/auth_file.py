@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from app.providers.json_files import line_and_column_of, read_json_object
+from app.providers.json_files import line_and_column_of_json_path, read_json_object
 from app.values.codec import decode_json, encode_json
 from app.values.user_errors import FileError
-from tools.files.atomic_replacement import replace_atomically
+from tools.files.atomic_replacement import replace_file_atomically
 from tools.files.watched_files import ReloadedFile
 
-LOCK_TIMEOUT_SECONDS = 60.0
+AUTH_FILE_LOCK_TIMEOUT_SECONDS = 60.0
 AuthEntry = dict[str, Any]
 
 
@@ -38,7 +38,7 @@ class AuthFile:
         from filelock import FileLock, Timeout  # noqa: PLC0415  (only changes need it)
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(str(self.path) + ".lock", timeout=LOCK_TIMEOUT_SECONDS, mode=0o600)
+        lock = FileLock(str(self.path) + ".lock", timeout=AUTH_FILE_LOCK_TIMEOUT_SECONDS, mode=0o600)
         try:
             lock.acquire()
         except Timeout:
@@ -62,7 +62,7 @@ class AuthFile:
     def _write_entries(self, entries: dict[str, AuthEntry]) -> None:
         text = msgspec.json.format(encode_json(entries), indent=2) + b"\n"
         try:
-            replace_atomically(self.path, text, mode=0o600)
+            replace_file_atomically(self.path, text, mode=0o600)
         except OSError as problem:
             raise FileError(self.path, f"cannot be written: {problem.strerror or problem}") from None
         self.entries.mark_changed()
@@ -102,7 +102,9 @@ class AuthFile:
                 entries[provider] = entry
             else:
                 fault = str(
-                    FileError(self.path, f"{provider}: {wrong}", *line_and_column_of(text, (provider,)))
+                    FileError(
+                        self.path, f"{provider}: {wrong}", *line_and_column_of_json_path(text, (provider,))
+                    )
                 )
         self.read_error = fault
         return entries

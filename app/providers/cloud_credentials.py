@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools.files.existence import is_file
+from tools.files.path_existence import is_file
 
 
 def has_aws_credentials(env: Mapping[str, str]) -> bool:

@@ -14,21 +14,25 @@ import msgspec
 from app.providers.auth_file import AuthEntry, AuthFile
 from app.providers.cloud_credentials import CLOUD_CREDENTIAL_CHECKS
 from app.providers.model_stream import Credential
-from app.providers.models.known_providers import KNOWN_PROVIDERS, PROVIDERS_AND_SEARCH_SERVICES, KnownProvider
-from app.providers.models.models_file import ProviderAccess, WatchedModelsFile
+from app.providers.models.known_providers import (
+    KNOWN_PROVIDERS,
+    PROVIDERS_AND_WEB_SEARCH_SERVICES,
+    KnownProvider,
+)
+from app.providers.models.models_file import ProviderKeySettings, WatchedModelsFile
 from app.providers.secret_references import CredentialError, SecretResolver, is_secret_resolvable, mask_secret
 from app.values.user_errors import FileError
 
 if TYPE_CHECKING:
     from app.providers.signin.interface import SignIn
 
-__all__ = ["CredentialError", "CredentialSource", "Credentials", "is_key_too_short", "mask_secret"]
+__all__ = ["CredentialError", "CredentialSource", "Credentials", "is_api_key_too_short", "mask_secret"]
 
-_MIN_KEY_CHARS = 8
+_MIN_API_KEY_CHARS = 8
 CredentialSource = Literal[
     "run", "stored", "sign-in", "extension", "models.json", "environment", "surroundings"
 ]
-_OAUTH_HEADERS = {"Anthropic-Beta": "oauth-2025-04-20"}
+_ANTHROPIC_OAUTH_HEADERS = {"Anthropic-Beta": "oauth-2025-04-20"}
 
 
 class _ExtensionKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,14 +46,14 @@ class _ExtensionKey(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the extension gave the key together with a server address, so that the key must go only there."""
 
 
-def is_key_too_short(key: str) -> bool:
+def is_api_key_too_short(key: str) -> bool:
     """Says whether a typed key is so short that it was probably cut off; `$NAME` and `!command` do not count as
     keys."""
-    return len(key) < _MIN_KEY_CHARS and not key.startswith(("$", "!"))
+    return len(key) < _MIN_API_KEY_CHARS and not key.startswith(("$", "!"))
 
 
 def _key_for_address(
-    provider: str, extension_key: _ExtensionKey | None, own: ProviderAccess
+    provider: str, extension_key: _ExtensionKey | None, own: ProviderKeySettings
 ) -> tuple[str, CredentialSource, bool] | None:
     """Returns the key that was given together with another address for a built-in provider, its source, and whether
     it is a bearer token; None if there is none. Stored keys and those of the environment are only for the
@@ -121,7 +125,7 @@ class Credentials:
         for provider, entries in self._extension_keys.items():
             self._extension_keys[provider] = [entry for entry in entries if entry.owner != owner]
 
-    def read_files_for(self, provider: str) -> None:
+    def preload_files_of_provider(self, provider: str) -> None:
         """Reads the files about a provider ahead of its first request. Call it on a thread."""
         self._auth_file.entries.current()
         self._models_file_access(provider)
@@ -153,7 +157,7 @@ class Credentials:
         own = self._models_file_access(provider).key
         if own and is_secret_resolvable(own, self._env):
             return "models.json"
-        known = PROVIDERS_AND_SEARCH_SERVICES.get(provider)
+        known = PROVIDERS_AND_WEB_SEARCH_SERVICES.get(provider)
         if known is not None and self._has_key_variables(known):
             return "environment"
         if provider in CLOUD_CREDENTIAL_CHECKS and CLOUD_CREDENTIAL_CHECKS[provider](self._env):
@@ -162,7 +166,7 @@ class Credentials:
 
     async def resolve_credential(self, provider: str) -> Credential | None:
         """Returns the credential with its secret, or None if there is none. Raises `CredentialError`."""
-        known = PROVIDERS_AND_SEARCH_SERVICES.get(provider)
+        known = PROVIDERS_AND_WEB_SEARCH_SERVICES.get(provider)
         found = await self._find_credential(provider, known)
         if found is None:
             return None
@@ -177,7 +181,7 @@ class Credentials:
     async def credential_of_key(self, provider: str, key: str) -> Credential:
         """Returns the credential that an unstored key would give, so that it can be checked. Raises
         `CredentialError`."""
-        known = PROVIDERS_AND_SEARCH_SERVICES.get(provider)
+        known = PROVIDERS_AND_WEB_SEARCH_SERVICES.get(provider)
         secret = await self._secret_resolver.resolve_secret(key, what=f"The key for {provider}")
         settings = {
             name: self._env[name]
@@ -218,7 +222,7 @@ class Credentials:
         if known is not None:
             for name in known.token_variables:
                 if self._env.get(name):
-                    headers = _OAUTH_HEADERS if name == "ANTHROPIC_OAUTH_TOKEN" else {}
+                    headers = _ANTHROPIC_OAUTH_HEADERS if name == "ANTHROPIC_OAUTH_TOKEN" else {}
                     return Credential(key=self._env[name], is_bearer=True, headers=headers)
             for name in known.key_variables:
                 if self._env.get(name):
@@ -236,15 +240,15 @@ class Credentials:
                 entry["key"], what=f"The stored key for {provider}"
             )
             return Credential(key=key, is_bearer=is_bearer, env=env)
-        from app.providers.signin.refresh import fresh_credential  # noqa: PLC0415  (only sign-ins need it)
+        from app.providers.signin.refresh import fresh_sign_in_credential  # noqa: PLC0415  (only sign-ins need it)
 
-        return await fresh_credential(provider, self.sign_ins, self._auth_file)
+        return await fresh_sign_in_credential(provider, self.sign_ins, self._auth_file)
 
     @property
     def sign_ins(self) -> dict[str, "SignIn"]:
         """Account sign-ins by provider, including those of extensions."""
         if self._sign_ins is None:
-            from app.providers.signin.definitions import known_sign_ins  # noqa: PLC0415  (only sign-ins need it)
+            from app.providers.signin.known_sign_ins import known_sign_ins  # noqa: PLC0415  (only sign-ins need it)
 
             self._sign_ins = known_sign_ins(self._env)
         offered = {name: offers[-1][1] for name, offers in self._extension_sign_ins.items() if offers}
@@ -316,8 +320,8 @@ class Credentials:
         entries = self._extension_keys.get(provider)
         return entries[-1] if entries else None
 
-    def _models_file_access(self, provider: str) -> ProviderAccess:
-        return self._models_file.current_file().provider_access(provider)
+    def _models_file_access(self, provider: str) -> ProviderKeySettings:
+        return self._models_file.current_file().key_settings_of_provider(provider)
 
     def _has_key_variables(self, known: KnownProvider) -> bool:
         has_key = any(self._env.get(name) for name in (*known.token_variables, *known.key_variables))

@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 
 from app.values.wire import now_ms
-from tools.masking.known_values import KnownSecret
-from tools.masking.marks import Marker
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
+from tools.masking.encoded_secret_forms import KnownSecret
+from tools.masking.secret_marks import SecretMarker
 
-_HTML_TAG_PATTERN = late(r"<[^>]*>")
-_HTML_INVISIBLE_PATTERN = late(r"<(script|style|svg|head)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_HTML_TITLE_PATTERN = late(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_HTML_TAG_PATTERN = lazy_regex(r"<[^>]*>")
+_HTML_INVISIBLE_PATTERN = lazy_regex(r"<(script|style|svg|head)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_HTML_TITLE_PATTERN = lazy_regex(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _HTML_ENTITIES = {"&nbsp;": " ", "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'"}
 _MAX_ERROR_SENTENCE_CHARS = 1_000
 
@@ -42,10 +42,12 @@ class ProviderError(Exception):
 
     def without_secrets(self, secrets: Iterable[str]) -> "ProviderError":
         """Returns the error with all secrets masked, in case the server repeated a key in any spelling."""
-        from tools.masking.mask import Mask  # noqa: PLC0415  (a start without an error needs none)
+        from tools.masking.secret_mask import SecretMask  # noqa: PLC0415  (a start without an error needs none)
 
-        mask = Mask(Marker(b""), known=[KnownSecret("key", secret) for secret in secrets], masks_words=True)
-        text, kind = (mask.hide_secrets(one, "•" * 8) for one in (str(self), self.error_type or ""))
+        mask = SecretMask(
+            SecretMarker(b""), known=[KnownSecret("key", secret) for secret in secrets], masks_words=True
+        )
+        text, kind = (mask.replace_secrets(one, "•" * 8) for one in (str(self), self.error_type or ""))
         if text == str(self) and kind == (self.error_type or ""):
             return self
         return ProviderError(text, status=self.status, retry_after_ms=self.retry_after_ms, kind=kind or None)
@@ -64,7 +66,7 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
     return ProviderError(
         f"{status} {prefix_error_type(text, kind)}".strip()
         if text or kind
-        else f"{status} {_SENTENCE_BY_STATUS.get(status, '')}".strip(),
+        else f"{status} {_SENTENCE_BY_HTTP_STATUS.get(status, '')}".strip(),
         status=status,
         retry_after_ms=read_retry_after_ms(headers if status == 429 else _remove_reset_headers(headers)),
         kind=kind,
@@ -162,7 +164,7 @@ def _read_server_time(headers: Mapping[str, str]) -> float:
 
 
 _RATE_LIMIT_RESET_HEADERS = ("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-reset")
-_DURATION_PATTERN = late(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
+_RETRY_DURATION_PATTERN = lazy_regex(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
 
 
 def _remove_reset_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
@@ -174,14 +176,14 @@ def _read_limit_reset_ms(headers: Mapping[str, str]) -> int | None:
     """Returns the milliseconds until a used-up rate limit resets, from spans such as `6m0s`."""
     waits: list[int] = []
     for name in _RATE_LIMIT_RESET_HEADERS:
-        match = _DURATION_PATTERN.fullmatch(headers.get(name, ""))
+        match = _RETRY_DURATION_PATTERN.fullmatch(headers.get(name, ""))
         if match and any(match.groups()):
             hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
             waits.append(round(hours * 3_600_000 + minutes * 60_000 + seconds * 1000 + milliseconds))
     return max(waits) if waits else None
 
 
-_SENTENCE_BY_STATUS = {
+_SENTENCE_BY_HTTP_STATUS = {
     400: "The request was refused without a reason",
     401: "The key was not accepted",
     403: "Access was denied",

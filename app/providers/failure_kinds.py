@@ -37,7 +37,7 @@ def _named_patterns(*rows: tuple[str, str]) -> NamedPatterns:
 
 
 @cache
-def compile_pattern(pattern: str) -> re.Pattern[str]:
+def compile_failure_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
@@ -84,7 +84,7 @@ NOT_CONTEXT_OVERFLOW_PATTERNS = _named_patterns(
     ("too many requests", r"too many requests"),
 )
 
-QUOTA_PATTERNS = _named_patterns(
+QUOTA_ERROR_PATTERNS = _named_patterns(
     ("Go usage limit", r"GoUsageLimitError"),
     ("free usage limit", r"FreeUsageLimitError"),
     ("monthly limit", r"monthly usage limit reached"),
@@ -100,7 +100,7 @@ QUOTA_PATTERNS = _named_patterns(
 )
 """Messages of used-up credit. A retry does not help until the account is paid."""
 
-AUTH_PATTERNS = _named_patterns(
+AUTH_ERROR_PATTERNS = _named_patterns(
     ("key", r"invalid.{0,10}api.?key|incorrect api key|api key not valid|no api key|authentication_error"),
     ("unauthorized", r"unauthori[sz]ed|authentication (?:failed|fails|required)"),
     ("permission", r"permission_error|permission_denied|access ?denied|not authorized"),
@@ -123,7 +123,7 @@ MODEL_UNAVAILABLE_PATTERNS = _named_patterns(
 )
 """Messages of a server that no longer has the model, or does not offer it to this account."""
 
-RATE_LIMIT_PATTERNS = _named_patterns(
+RATE_LIMIT_ERROR_PATTERNS = _named_patterns(
     ("rate limit", r"rate.?limit"),
     ("too many requests", r"too many requests"),
     ("status 429", r"(?<![0-9a-z])429(?![0-9a-z])"),
@@ -148,7 +148,7 @@ SERVER_ERROR_PATTERNS = _named_patterns(
     ("bad gateway", r"bad gateway|gateway time-?out"),
 )
 
-NETWORK_PATTERNS = _named_patterns(
+NETWORK_ERROR_PATTERNS = _named_patterns(
     ("network", r"network.?error|network is unreachable"),
     ("connection", r"connection (?:error|reset|refused|closed|lost|aborted|was closed|timed out)|econn\w+"),
     ("closed", r"closed the connection|the connection closed|peer closed"),
@@ -165,11 +165,11 @@ NETWORK_PATTERNS = _named_patterns(
     ("http2", r"http/?2.{0,40}(?:cancel|goaway|refused_stream|internal_error)|stream (?:was )?reset"),
 )
 
-_CUT_PATTERN = (
+_CUT_CONNECTION_PATTERN = (
     r"connection (?:was )?(?:reset|closed|lost|aborted|dropped)|closed the connection|peer closed|econnreset"
     r"|socket hang up|other side closed|incomplete chunked|premature|stream (?:was )?reset"
 )
-_RETRYABLE_STATUSES = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
+_RETRYABLE_HTTP_STATUSES = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 _RETRY_WAIT_PATTERNS = (
     r"(?:retry|try again|retrying|available|resets?)[ _](?:again )?(?:in|after)[ :]+(?:about )?"
     r"(?:(\d+) ?h(?:ours?)?)?[ ,]*(?:(\d+) ?m(?:in(?:ute)?s?)?(?!s))?[ ,]*"
@@ -201,7 +201,7 @@ def classify_failure(message: AssistantMessage, model: Model | None = None) -> A
 def is_cut_connection(message: AssistantMessage) -> bool:
     """Returns whether a failed answer ended because the connection was closed, and not because none was made."""
     return classify_failure(message).kind == "network" and bool(
-        compile_pattern(_CUT_PATTERN).search(message.error_message or "")
+        compile_failure_pattern(_CUT_CONNECTION_PATTERN).search(message.error_message or "")
     )
 
 
@@ -211,9 +211,9 @@ def _classify_text(text: str, facts: dict[str, Any]) -> FailureKind:
         MODEL_UNAVAILABLE_PATTERNS, text
     ):
         return "model"
-    if status == 402 or _matches_any_pattern(QUOTA_PATTERNS, text):
+    if status == 402 or _matches_any_pattern(QUOTA_ERROR_PATTERNS, text):
         return "quota"
-    if status in (401, 403) or (status is None and _matches_any_pattern(AUTH_PATTERNS, text)):
+    if status in (401, 403) or (status is None and _matches_any_pattern(AUTH_ERROR_PATTERNS, text)):
         return "auth"
     if status == 429:
         return "rate_limit"
@@ -221,19 +221,23 @@ def _classify_text(text: str, facts: dict[str, Any]) -> FailureKind:
         return "network"
     if facts.get("kind") == "tls":
         return "other"  # a retry does not repair a certificate
-    if status in _RETRYABLE_STATUSES:
+    if status in _RETRYABLE_HTTP_STATUSES:
         return "server"
-    if status is not None and 400 <= status < 500 and not _matches_any_pattern(RATE_LIMIT_PATTERNS, text):
+    if (
+        status is not None
+        and 400 <= status < 500
+        and not _matches_any_pattern(RATE_LIMIT_ERROR_PATTERNS, text)
+    ):
         return "other"
-    if _matches_any_pattern(RATE_LIMIT_PATTERNS, text):
+    if _matches_any_pattern(RATE_LIMIT_ERROR_PATTERNS, text):
         return "rate_limit"
     if _matches_any_pattern(SERVER_ERROR_PATTERNS, text):
         return "server"
-    return "network" if _matches_any_pattern(NETWORK_PATTERNS, text) else "other"
+    return "network" if _matches_any_pattern(NETWORK_ERROR_PATTERNS, text) else "other"
 
 
 def _matches_any_pattern(rows: NamedPatterns, text: str) -> bool:
-    return any(compile_pattern(pattern).search(text) for _, pattern in rows)
+    return any(compile_failure_pattern(pattern).search(text) for _, pattern in rows)
 
 
 def _is_context_overflow(text: str, facts: dict[str, Any], provider: str) -> bool:
@@ -242,7 +246,8 @@ def _is_context_overflow(text: str, facts: dict[str, Any], provider: str) -> boo
     if facts.get("status") == 413 or _matches_any_pattern(CONTEXT_OVERFLOW_PATTERNS, text):
         return True
     return (
-        provider == "cerebras" and compile_pattern(CEREBRAS_CONTEXT_OVERFLOW_PATTERN).search(text) is not None
+        provider == "cerebras"
+        and compile_failure_pattern(CEREBRAS_CONTEXT_OVERFLOW_PATTERN).search(text) is not None
     )
 
 
@@ -273,7 +278,7 @@ def _retry_wait_ms(text: str, facts: dict[str, Any]) -> int | None:
     if isinstance(known, int):
         return known
     for pattern in _RETRY_WAIT_PATTERNS:
-        for match in compile_pattern(pattern).finditer(text):
+        for match in compile_failure_pattern(pattern).finditer(text):
             hours, minutes, amount, unit = match.groups()
             if not (hours or minutes or amount):
                 continue

@@ -11,12 +11,12 @@ from app.providers.provider_messages import ProviderMessage
 from app.values.content import Image, Text, UserContent
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage
 from app.values.models import Model
-from tools.files.images import decode_image, image_problem
+from tools.files.images import decode_base64_image, find_image_problem
 
 OMITTED_IMAGE_TEXT = "(An image was here; the model does not take more of them in one request.)"
-_BLOCKED_TEXT = "[An image stood here. It is not sent: the user's setting images.blockImages is on.]"
-_NO_IMAGE = "it is no PNG, JPEG, GIF or WebP image in Base64"
-_MAX_IMAGE_BYTES_SHARE = 0.75
+_BLOCKED_IMAGE_TEXT = "[An image stood here. It is not sent: the user's setting images.blockImages is on.]"
+_INVALID_IMAGE_REASON = "it is no PNG, JPEG, GIF or WebP image in Base64"
+_MAX_IMAGE_SHARE_OF_REQUEST_BYTES = 0.75
 """The share of a request's bytes that images may use; the rest is for text."""
 
 
@@ -33,7 +33,7 @@ def drop_old_images(messages: Sequence[ProviderMessage], model: Model) -> list[P
     sizes = [[len(image.data) for image in _images_of(message)] for message in messages]
     surplus = [max(len(own) - per_message, 0) if per_message else 0 for own in sizes]
     kept = [size for own, extra in zip(sizes, surplus, strict=True) for size in own[extra:]]
-    drop = _count_images_to_drop(kept, per_request, int(bytes_allowed * _MAX_IMAGE_BYTES_SHARE))
+    drop = _count_images_to_drop(kept, per_request, int(bytes_allowed * _MAX_IMAGE_SHARE_OF_REQUEST_BYTES))
     out: list[ProviderMessage] = []
     for message, own, extra in zip(messages, sizes, surplus, strict=True):
         more = min(drop, len(own) - extra)
@@ -56,7 +56,7 @@ def _count_images_to_drop(sizes: Sequence[int], most: int, most_bytes: int) -> i
     return drop
 
 
-def has_image(message: ProviderMessage) -> bool:
+def message_has_image(message: ProviderMessage) -> bool:
     return bool(_images_of(message))
 
 
@@ -86,7 +86,7 @@ def _read_input_limit(limits: Any, name: str) -> int:
 _MessageWithImages = UserMessage | ToolResultMessage | CustomMessage
 
 
-class RequestImages:
+class RequestImageFilter:
     """Replaces images in requests by a short text: all while `images.blockImages` is on, otherwise those that
     providers reject, because one of them would make every later request of the session fail.
 
@@ -98,7 +98,9 @@ class RequestImages:
         self._known: dict[tuple[str, bool], tuple[Message, Message]] = {}
         """The messages to send, cached by the id of each message with images and by whether images are blocked."""
 
-    def sendable(self, messages: Sequence[Message], *, are_blocked: bool) -> Sequence[Message]:
+    def replace_unsendable_images(
+        self, messages: Sequence[Message], *, are_blocked: bool
+    ) -> Sequence[Message]:
         """Returns the messages as they are sent: the same sequence if all images may be sent."""
         changed = {
             index: sent
@@ -123,9 +125,9 @@ def _as_sent(block: UserContent | str, are_blocked: bool) -> UserContent | str:
     if not isinstance(block, Image):
         return block
     if are_blocked:
-        return Text(text=_BLOCKED_TEXT)
-    found = decode_image(block.data)
-    problem = image_problem(*found) if found is not None else _NO_IMAGE
+        return Text(text=_BLOCKED_IMAGE_TEXT)
+    found = decode_base64_image(block.data)
+    problem = find_image_problem(*found) if found is not None else _INVALID_IMAGE_REASON
     if found is None or problem:
         return Text(text=f"[An image stood here. It is not sent: {problem}.]")
     return (

@@ -6,18 +6,18 @@ from typing import Any
 
 from app.values.json_comments import (
     JsonSyntaxError,
-    line_and_column,
+    json_value_positions,
+    line_and_column_at_offset,
     parse_json_with_comments,
-    value_positions,
 )
 from app.values.user_errors import FileError
-from tools.files.regular_files import read_regular
+from tools.files.regular_files import read_regular_file
 
 
 def read_json_object(path: Path) -> tuple[dict[str, Any], str]:
     """Returns the file's object and its text; an empty object if the file does not exist. Raises `FileError`."""
     try:
-        raw = read_regular(path)
+        raw = read_regular_file(path)
     except FileNotFoundError:
         return {}, ""
     except OSError as problem:
@@ -26,7 +26,9 @@ def read_json_object(path: Path) -> tuple[dict[str, Any], str]:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as problem:
         before = raw[: problem.start].decode("utf-8")
-        raise FileError(path, "it is not UTF-8 text", *line_and_column(before, len(before))) from None
+        raise FileError(
+            path, "it is not UTF-8 text", *line_and_column_at_offset(before, len(before))
+        ) from None
     if not text.strip():
         return {}, text
     try:
@@ -38,9 +40,9 @@ def read_json_object(path: Path) -> tuple[dict[str, Any], str]:
     return data, text
 
 
-def line_and_column_of(text: str, path: tuple[str | int, ...]) -> tuple[int, int]:
+def line_and_column_of_json_path(text: str, path: tuple[str | int, ...]) -> tuple[int, int]:
     """Returns line and column of the value at `path`, or of its nearest existing parent."""
-    found = value_positions(text)
+    found = json_value_positions(text)
     while path not in found:
         path = path[:-1]
     return found[path].line, found[path].column

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import msgspec
 
 from app.providers.errors import ProviderError
-from app.providers.request_cache import RequestCache
-from app.providers.stream.event_queue import DELTA_INTERVAL_SECONDS, DeltaKind, StreamEventQueue
-from app.providers.stream.watchdog import FlowStateCallback, SilenceWatchdog
-from app.providers.web_search import WebFindings
+from app.providers.request_cache import EncodedPrefixCache
+from app.providers.stream.event_queue import MIN_DELTA_INTERVAL_SECONDS, DeltaKind, StreamEventQueue
+from app.providers.stream.watchdog import FlowStateCallback, ResponseSilenceWatchdog
+from app.providers.web_search import WebSearchFindings
 from app.values.content import AssistantContent
 from app.values.messages import AssistantMessage, Message, StopReason, ToolDeclaration
 from app.values.models import Model, ThinkingLevel
@@ -50,7 +50,7 @@ PayloadCallback = Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | N
 """A callback that receives a request's payload and model, and returns a replacement for the payload or None."""
 
 
-class RequestHooks(msgspec.Struct, frozen=True, kw_only=True):
+class HttpRequestHooks(msgspec.Struct, frozen=True, kw_only=True):
     """Callbacks around one HTTP request, for observing and changing it."""
 
     on_request_payload: Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]] | None = None
@@ -88,12 +88,12 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the model gets its provider's own tool for searching the web."""
     first_event_seconds: float = 300.0
     idle_seconds: float = 300.0
-    delta_interval_seconds: float = DELTA_INTERVAL_SECONDS
+    delta_interval_seconds: float = MIN_DELTA_INTERVAL_SECONDS
     """The time in seconds within which deltas of a block are joined into one event; 0 passes each delta on."""
     is_person_reading: bool = False
     """Whether a person reads the answer as it arrives; offline models then send at a readable pace."""
-    hooks: RequestHooks = RequestHooks()
-    request_cache: RequestCache | None = None
+    hooks: HttpRequestHooks = HttpRequestHooks()
+    request_cache: EncodedPrefixCache | None = None
     """The cache of encoded messages of the session's earlier requests."""
 
 
@@ -113,7 +113,7 @@ class PartialAnswer(msgspec.Struct, kw_only=True):
     response_model: str | None = None
     raw_stop_reason: str | None = None
     diagnostics: Any = None
-    web_findings: WebFindings = msgspec.field(default_factory=WebFindings)
+    web_findings: WebSearchFindings = msgspec.field(default_factory=WebSearchFindings)
 
 
 class AssistantStream:
@@ -130,7 +130,7 @@ class AssistantStream:
         message_id: str,
         timestamp: int,
         thinking: str | None = None,
-        merge_seconds: float = DELTA_INTERVAL_SECONDS,
+        merge_seconds: float = MIN_DELTA_INTERVAL_SECONDS,
         first_event_seconds: float = 0.0,
         idle_seconds: float = 0.0,
         on_state: FlowStateCallback | None = None,
@@ -147,9 +147,9 @@ class AssistantStream:
         self._has_listener = False
         self._final_message: asyncio.Future[AssistantMessage] = asyncio.get_running_loop().create_future()
         self._producer_task: asyncio.Task[None] | None = None
-        self._watchdog: SilenceWatchdog | None = None
+        self._watchdog: ResponseSilenceWatchdog | None = None
         if first_event_seconds > 0 or idle_seconds > 0:
-            self._watchdog = SilenceWatchdog(
+            self._watchdog = ResponseSilenceWatchdog(
                 first_event_seconds=first_event_seconds,
                 idle_seconds=idle_seconds,
                 on_state=on_state,
@@ -317,7 +317,7 @@ Adapter = Callable[[Model, RequestContext, StreamOptions, AssistantStream], Awai
 raises becomes the stream's error event."""
 
 
-def serves_apis(*apis: str) -> Callable[[Adapter], Adapter]:
+def declare_adapter_apis(*apis: str) -> Callable[[Adapter], Adapter]:
     """Declares which APIs an adapter serves; a model of another `api` is an error before any request."""
 
     def decorate(adapter: Adapter) -> Adapter:

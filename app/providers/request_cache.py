@@ -23,12 +23,12 @@ PayloadPart = bytes | dict[str, Any]
 _MAX_CACHED_MESSAGE_BYTES = 256 * 1024
 """The maximum size of a cached message's JSON; a larger message, such as one with images, is encoded for each
 request and not held in memory twice."""
-_MAX_CACHED_PART_BYTES = 512 * 1024
+_MAX_CACHED_REQUEST_PART_BYTES = 512 * 1024
 """The size at which a part is closed: later messages start a new part, and requests reuse the closed one without a
 copy."""
 
 
-class CachedPrefix:
+class EncodedConversationPrefix:
     """The beginning of a conversation that no longer changes, encoded for one model."""
 
     def __init__(self, model: Model) -> None:
@@ -38,9 +38,9 @@ class CachedPrefix:
         self.call_ids: Any = None
         """The ids that the conversation's tool calls were given for this format."""
         self.message_count = 0
-        self.stats = MessageStats()
+        self.stats = RequestMessageCounts()
         self.conversation_token: object = None
-        """The token of the conversation whose request last used the prefix (see `RequestCache`)."""
+        """The token of the conversation whose request last used the prefix (see `EncodedPrefixCache`)."""
         self._complete_parts: list[PayloadPart] = []
         self._open_part = bytearray()
 
@@ -53,7 +53,7 @@ class CachedPrefix:
                 continue
             self._open_part += encoded
             self._open_part += b","
-            if len(self._open_part) >= _MAX_CACHED_PART_BYTES:
+            if len(self._open_part) >= _MAX_CACHED_REQUEST_PART_BYTES:
                 self._close_open_part()
 
     def encoded_parts(self) -> list[PayloadPart]:
@@ -68,7 +68,7 @@ class CachedPrefix:
             self._open_part = bytearray()
 
 
-class MessageStats:
+class RequestMessageCounts:
     """Counts over all messages of a request: characters and images, and whether there are tool results."""
 
     def __init__(self, messages: Sequence[ProviderMessage] = ()) -> None:
@@ -77,7 +77,7 @@ class MessageStats:
         self.has_tool_results = False
         self.count_messages(messages)
 
-    def merge_stats(self, other: "MessageStats") -> None:
+    def add_message_counts(self, other: "RequestMessageCounts") -> None:
         self.characters += other.characters
         self.images += other.images
         self.has_tool_results = self.has_tool_results or other.has_tool_results
@@ -105,43 +105,43 @@ class MessageStats:
                         assert_never(block)
 
 
-class RequestCache:
+class EncodedPrefixCache:
     """The cached prefixes of a session: for each API the prefix of the latest request."""
 
     def __init__(self, stretch: object = None) -> None:
-        self._prefix_by_api: dict[str, CachedPrefix] = {}
+        self._prefix_by_api: dict[str, EncodedConversationPrefix] = {}
         self.conversation_token = stretch
         """A token that all requests of one unchanged conversation share: they begin with the same messages, which
         need no comparison with the cached ones. None: the messages are compared."""
 
-    def for_conversation(self, stretch: object) -> "RequestCache":
+    def for_conversation_token(self, stretch: object) -> "EncodedPrefixCache":
         """Returns a cache that shares the prefixes, for requests with another conversation token."""
-        same = RequestCache(stretch)
+        same = EncodedPrefixCache(stretch)
         same._prefix_by_api = self._prefix_by_api
         return same
 
-    def take_prefix(self, messages: Sequence[Message], model: Model) -> CachedPrefix:
+    def take_matching_prefix(self, messages: Sequence[Message], model: Model) -> EncodedConversationPrefix:
         """Removes the prefix with which these messages begin from the cache and returns it, or a new empty one.
         Only a request that completes puts it back (`put_back_prefix`), so that a half-finished prefix is never
         reused."""
         settled = self._prefix_by_api.pop(model.api, None)
         if settled is None or settled.model != model or not self._is_prefix_of(settled, messages):
-            settled = CachedPrefix(model)
+            settled = EncodedConversationPrefix(model)
         settled.conversation_token = self.conversation_token
         return settled
 
-    def _is_prefix_of(self, settled: CachedPrefix, messages: Sequence[Message]) -> bool:
+    def _is_prefix_of(self, settled: EncodedConversationPrefix, messages: Sequence[Message]) -> bool:
         if len(settled.source_messages) > len(messages):
             return False
         if self.conversation_token is not None and settled.conversation_token is self.conversation_token:
             return True
         return all(map(is_, settled.source_messages, messages))
 
-    def put_back_prefix(self, settled: CachedPrefix) -> None:
+    def put_back_prefix(self, settled: EncodedConversationPrefix) -> None:
         self._prefix_by_api[settled.model.api] = settled
 
 
-class MessageListParts:
+class RequestMessageList:
     """The message list of a request: cached parts and new messages."""
 
     def __init__(

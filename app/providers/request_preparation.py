@@ -8,27 +8,27 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.image_limits import drop_old_images, has_image
+from app.providers.image_limits import drop_old_images, message_has_image
 from app.providers.model_stream import RequestContext
 from app.providers.provider_messages import ProviderMessage, to_provider_messages
 from app.providers.request_cache import (
-    CachedPrefix,
+    EncodedConversationPrefix,
+    EncodedPrefixCache,
     EncodeMessages,
-    MessageListParts,
-    MessageStats,
-    RequestCache,
+    RequestMessageCounts,
+    RequestMessageList,
 )
 from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, Message, ToolDeclaration, ToolResultMessage, UserMessage
 from app.values.models import Model
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
 CallIdConverter = Callable[[str], str]
 """A function that converts a tool-call id to the form that the target's format accepts."""
 
-MISSING_RESULT_TEXT = "No result provided"
-NO_OUTPUT_TEXT = "(no output)"
-NO_IMAGE_TEXT = (
+MISSING_TOOL_RESULT_TEXT = "No result provided"
+NO_TOOL_OUTPUT_TEXT = "(no output)"
+IMAGE_NOT_SUPPORTED_TEXT = (
     "(An image was here; this model reads text only. Ask the user about it, or inspect it with bash.)"
 )
 
@@ -41,13 +41,13 @@ class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[ProviderMessage, ...]
     """The messages to encode; with a cached prefix, only those behind it."""
     tools: tuple[ToolDeclaration, ...]
-    stats: MessageStats
+    stats: RequestMessageCounts
     """Counts over all messages, including those of the cached prefix."""
-    cached_prefix: CachedPrefix | None = None
+    cached_prefix: EncodedConversationPrefix | None = None
     """The beginning of the conversation that is already encoded; None without a cache."""
     messages_to_cache: tuple[ProviderMessage, ...] = ()
     """Messages that no longer change since the last request, and are now added to the cached prefix."""
-    request_cache: RequestCache | None = None
+    request_cache: EncodedPrefixCache | None = None
 
     @property
     def has_images(self) -> bool:
@@ -63,17 +63,25 @@ class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prepare_request(
-    context: RequestContext, model: Model, rule: CallIdConverter = str, *, kept: RequestCache | None = None
+    context: RequestContext,
+    model: Model,
+    rule: CallIdConverter = str,
+    *,
+    kept: EncodedPrefixCache | None = None,
 ) -> PreparedRequest:
     """Converts the conversation to one that `model` accepts (see docs/providers.md). With the cache `kept`, only
     messages newer than the last request are processed."""
-    settled = kept.take_prefix(context.messages, model) if kept is not None else CachedPrefix(model)
+    settled = (
+        kept.take_matching_prefix(context.messages, model)
+        if kept is not None
+        else EncodedConversationPrefix(model)
+    )
     usable, places = _to_usable_messages(context.messages, len(settled.source_messages))
-    if kept is None or (model.input_limits and (settled.stats.images or any(map(has_image, usable)))):
+    if kept is None or (model.input_limits and (settled.stats.images or any(map(message_has_image, usable)))):
         # Images beyond the limits are taken from the beginning: then nothing of it is settled.
         usable, _ = _to_usable_messages(context.messages, 0)
         messages = _adapt_to_model(drop_old_images(usable, model), model, _CallIdMap(rule))
-        return _make_prepared_request(context, messages=tuple(messages), stats=MessageStats(messages))
+        return _make_prepared_request(context, messages=tuple(messages), stats=RequestMessageCounts(messages))
     names = settled.call_ids or _CallIdMap(rule)
     end = _last_answer_index(usable)
     newly_cached = _adapt_to_model(usable[:end], model, names)
@@ -83,8 +91,8 @@ def prepare_request(
     ]
     settled.stats.count_messages(newly_cached)
     messages = _adapt_to_model(usable[end:], model, names.copy_for_append())
-    measure = MessageStats(messages)
-    measure.merge_stats(settled.stats)
+    measure = RequestMessageCounts(messages)
+    measure.add_message_counts(settled.stats)
     return _make_prepared_request(
         context,
         messages=tuple(messages),
@@ -95,9 +103,9 @@ def prepare_request(
     )
 
 
-def encode_messages(
+def encode_request_messages(
     prepared: PreparedRequest, head: list[dict[str, Any]], spell: EncodeMessages
-) -> "list[dict[str, Any]] | MessageListParts":
+) -> "list[dict[str, Any]] | RequestMessageList":
     """Returns the messages as an adapter's JSON, behind `head`; the unchanged beginning comes from the cache."""
     settled, kept = prepared.cached_prefix, prepared.request_cache
     if settled is None or kept is None:
@@ -105,7 +113,7 @@ def encode_messages(
     settled.append_encoded_messages(spell(prepared.messages_to_cache, settled.message_count))
     settled.message_count += len(prepared.messages_to_cache)
     kept.put_back_prefix(settled)
-    return MessageListParts(head, settled.encoded_parts(), spell(prepared.messages, settled.message_count))
+    return RequestMessageList(head, settled.encoded_parts(), spell(prepared.messages, settled.message_count))
 
 
 def _make_prepared_request(context: RequestContext, **fields: Any) -> PreparedRequest:
@@ -169,7 +177,7 @@ def _adapt_to_model(
                 if replayed.content:
                     messages.append(replayed)
             case ToolResultMessage():
-                content = _user_content(message.content, model) or (Text(text=NO_OUTPUT_TEXT),)
+                content = _user_content(message.content, model) or (Text(text=NO_TOOL_OUTPUT_TEXT),)
                 messages.append(
                     msgspec.structs.replace(
                         message, tool_call_id=names[message.tool_call_id], content=content
@@ -180,7 +188,7 @@ def _adapt_to_model(
     return messages
 
 
-def shorten_call_id(call_id: str, limit: int = 64) -> str:
+def shorten_tool_call_id(call_id: str, limit: int = 64) -> str:
     """Shortens an id to at most `limit` characters of `A-Za-z0-9_-`; the same id always gives the same
     result."""
     call_id = call_id.split("|", 1)[0]
@@ -190,7 +198,7 @@ def shorten_call_id(call_id: str, limit: int = 64) -> str:
     return f"{_INVALID_CALL_ID_CHARACTERS_PATTERN.sub('_', call_id)[: limit - 13]}_{digest}"
 
 
-def to_alphanumeric_call_id(call_id: str, length: int) -> str:
+def alphanumeric_tool_call_id(call_id: str, length: int) -> str:
     """Converts an id to exactly `length` letters and digits."""
     if len(call_id) == length and call_id.isascii() and call_id.isalnum():
         return call_id
@@ -206,8 +214,8 @@ def replace_lone_surrogates(text: str) -> str:
     return text
 
 
-_VALID_CALL_ID_PATTERN = late(r"[A-Za-z0-9_-]+")
-_INVALID_CALL_ID_CHARACTERS_PATTERN = late(r"[^A-Za-z0-9_-]")
+_VALID_CALL_ID_PATTERN = lazy_regex(r"[A-Za-z0-9_-]+")
+_INVALID_CALL_ID_CHARACTERS_PATTERN = lazy_regex(r"[^A-Za-z0-9_-]")
 
 
 class _CallIdMap:
@@ -238,7 +246,7 @@ class _CallIdMap:
             or (self._earlier_map and given in self._earlier_map._used_ids)
         ):
             attempt += 1
-            given = self._convert_call_id(f"{shorten_call_id(call_id, 40)}_{attempt}")
+            given = self._convert_call_id(f"{shorten_tool_call_id(call_id, 40)}_{attempt}")
         if attempt:
             self._attempts_by_id[call_id] = attempt
         self._id_by_original[call_id] = given
@@ -285,7 +293,7 @@ def _missing_result_message(call: ToolCall, message: AssistantMessage) -> ToolRe
         timestamp=message.timestamp,
         tool_call_id=call.id,
         tool_name=call.name,
-        content=(Text(text=MISSING_RESULT_TEXT),),
+        content=(Text(text=MISSING_TOOL_RESULT_TEXT),),
         is_error=True,
     )
 
@@ -300,8 +308,8 @@ def _user_content(content: str | tuple[UserContent, ...], model: Model) -> tuple
             case Image() if model.reads_images:
                 blocks.append(block)
             case Image():
-                if not (blocks and blocks[-1] == Text(text=NO_IMAGE_TEXT)):
-                    blocks.append(Text(text=NO_IMAGE_TEXT))
+                if not (blocks and blocks[-1] == Text(text=IMAGE_NOT_SUPPORTED_TEXT)):
+                    blocks.append(Text(text=IMAGE_NOT_SUPPORTED_TEXT))
             case UnknownContent():
                 pass
             case _:

@@ -14,7 +14,7 @@ from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import Adapter, AssistantStream, RequestContext, StreamOptions
 from app.providers.stream.paced_sender import (
     CHARACTERS_PER_TOKEN,
-    PacedSender,
+    PacedBlockSender,
     ScriptedStreamBreak,
     add_output_tokens,
     random_piece_lengths,
@@ -26,7 +26,7 @@ from app.values.models import Model
 from app.values.usage import Usage
 from tools.edits.diffs import common_prefix_length
 
-SCRIPTED_API = "scripted"
+SCRIPTED_API_NAME = "scripted"
 
 
 class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ class ScriptedModel:
         self.model = Model(
             id="script",
             name="Scripted model",
-            api=SCRIPTED_API,
+            api=SCRIPTED_API_NAME,
             provider="scripted",
             reasoning=reasoning,
             input=("text", "image") if reads_images else ("text",),
@@ -111,7 +111,7 @@ class ScriptedModel:
 
     def register(self, registry: AdapterRegistry) -> Model:
         """Registers the script's adapter in `registry` and returns its model."""
-        registry.register_adapter(SCRIPTED_API, self.adapter, owner=SCRIPTED_API)
+        registry.register_adapter(SCRIPTED_API_NAME, self.adapter, owner=SCRIPTED_API_NAME)
         return self.model
 
     @property
@@ -154,7 +154,7 @@ class ScriptedModel:
 
     async def _send_blocks(self, answer: ScriptedAnswer, stream: AssistantStream) -> ScriptedAnswer:
         """Sends the blocks of a scripted answer in pieces, and returns the answer with its actual end."""
-        sender = PacedSender(
+        sender = PacedBlockSender(
             stream,
             next_piece_length=self._next_piece_length,
             tokens_per_second=self._tokens_per_second,

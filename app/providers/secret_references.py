@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 
 from app.values.user_errors import UserError
-from tools.patterns import late
-from tools.running.programs import RunningProgram
+from tools.lazy_patterns import lazy_regex
+from tools.running.child_programs import ChildProgram
 
-_VARIABLE_PATTERN = late(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
-_COMMAND_TIMEOUT_SECONDS = 60.0
+_ENVIRONMENT_VARIABLE_PATTERN = lazy_regex(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+_SECRET_COMMAND_TIMEOUT_SECONDS = 60.0
 
 
 class CredentialError(UserError):
@@ -19,7 +19,7 @@ class CredentialError(UserError):
 
 def parse_variable_name(value: str) -> str | None:
     """Returns the name of the environment variable if the whole value stands for one (`$NAME`); None otherwise."""
-    match = _VARIABLE_PATTERN.fullmatch(value)
+    match = _ENVIRONMENT_VARIABLE_PATTERN.fullmatch(value)
     return (match[1] or match[2]) if match else None
 
 
@@ -67,17 +67,17 @@ class SecretResolver:
 
     async def _run_command(self, command: str, what: str) -> str:
         # The command runs in the user's terminal, where it may ask for a password.
-        async with await RunningProgram.start(
+        async with await ChildProgram.start(
             ("/bin/sh", "-c", command), env={**os.environ, **self._env}, keeps_errors=True, is_apart=False
         ) as program:
             try:
-                async with asyncio.timeout(_COMMAND_TIMEOUT_SECONDS):
+                async with asyncio.timeout(_SECRET_COMMAND_TIMEOUT_SECONDS):
                     out, err = await asyncio.gather(program.stdout.read(), program.stderr.read())
                     code = await program.wait()
             except TimeoutError:
                 raise CredentialError(
                     f"{what} should come from the command `{command}`, but it did not finish within "
-                    f"{_COMMAND_TIMEOUT_SECONDS:g} seconds."
+                    f"{_SECRET_COMMAND_TIMEOUT_SECONDS:g} seconds."
                 ) from None
         if code != 0:
             reason = err.decode("utf-8", "replace").strip().splitlines()

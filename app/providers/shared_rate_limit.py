@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.providers.errors import read_retry_after_ms
-from tools.files.atomic_replacement import replace_atomically
+from tools.files.atomic_replacement import replace_file_atomically
 
 RATE_LIMIT_FOLDER_VARIABLE = "BAYOU_RATE_LIMIT_DIR"
 """The environment variable by which a batch tells its processes the common folder."""
-_MAX_SHARED_PAUSE_SECONDS = 600.0
+_MAX_RATE_LIMIT_PAUSE_SECONDS = 600.0
 """The maximum number of seconds of a shared pause; a longer wait means a used-up quota, which each process reports
 by itself."""
-_PAUSE_CHECK_SECONDS = 1.0
-_PAUSE_JITTER_SHARE = 0.1
+_RATE_LIMIT_PAUSE_CHECK_SECONDS = 1.0
+_RATE_LIMIT_PAUSE_JITTER_SHARE = 0.1
 """The share of the pause over which the processes spread their next requests, at most one second."""
 
 
@@ -37,16 +37,16 @@ class SharedRateLimit:
         """Waits until the provider may be asked; another process may make the wait longer meanwhile."""
         waited = 0.0
         while (seconds := self._paused_until(provider) - time.time()) > 0:
-            step = min(seconds, _PAUSE_CHECK_SECONDS)
+            step = min(seconds, _RATE_LIMIT_PAUSE_CHECK_SECONDS)
             await asyncio.sleep(step)
             waited += step
         if waited:
-            await asyncio.sleep(random.random() * min(1.0, waited * _PAUSE_JITTER_SHARE))
+            await asyncio.sleep(random.random() * min(1.0, waited * _RATE_LIMIT_PAUSE_JITTER_SHARE))
 
     def record_response(self, provider: str, status: int, headers: Mapping[str, str]) -> None:
         """Records the response of a request: a 429 with a retry time makes the other processes wait too."""
         milliseconds = read_retry_after_ms(headers) if status == 429 else None
-        if milliseconds is None or milliseconds / 1000 > _MAX_SHARED_PAUSE_SECONDS:
+        if milliseconds is None or milliseconds / 1000 > _MAX_RATE_LIMIT_PAUSE_SECONDS:
             return
         try:
             self.pause_provider(provider, milliseconds / 1000)
@@ -58,7 +58,7 @@ class SharedRateLimit:
         stored. Raises `OSError`."""
         until = time.time() + seconds
         if until > self._paused_until(provider):
-            replace_atomically(self._pause_file_path(provider), f"{until:.6f}".encode(), durable=False)
+            replace_file_atomically(self._pause_file_path(provider), f"{until:.6f}".encode(), durable=False)
 
     def paused_providers(self) -> dict[str, float]:
         """Returns the paused providers with the seconds that are left of each pause."""
@@ -73,7 +73,7 @@ class SharedRateLimit:
             until = float(self._pause_file_path(provider).read_bytes())
         except (OSError, ValueError):
             return 0.0
-        return until if until - time.time() <= _MAX_SHARED_PAUSE_SECONDS else 0.0
+        return until if until - time.time() <= _MAX_RATE_LIMIT_PAUSE_SECONDS else 0.0
 
     def _pause_file_path(self, provider: str) -> Path:
         return self._folder / provider.encode().hex()[:200]

@@ -15,13 +15,13 @@ import msgspec
 
 from app.providers.errors import ProviderError, html_to_sentence, read_error_body
 from app.providers.model_stream import AssistantStream, StreamOptions
-from app.providers.request_cache import MessageListParts
+from app.providers.request_cache import RequestMessageList
 from app.providers.stream.sse import SseDecoder
 from app.values.codec import decode_json, encode_json
 from app.values.models import Model
 from app.version import VERSION
 
-_MIN_SEPARATE_PART_BYTES = 128 * 1024
+_MIN_SEPARATE_BODY_PART_BYTES = 128 * 1024
 """The minimum size of a part of a body that is written separately; smaller ones are joined, because each part is a
 separate write."""
 
@@ -47,7 +47,7 @@ class RequestBody:
 def _join_small_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
     small: list[bytes] = []
     for part in parts:
-        if len(part) < _MIN_SEPARATE_PART_BYTES:
+        if len(part) < _MIN_SEPARATE_BODY_PART_BYTES:
             small.append(part)
             continue
         if small:
@@ -99,7 +99,7 @@ Sender = Callable[[HttpRequest, StreamOptions], AbstractAsyncContextManager[Serv
 server. Leaving the context closes the connection if the response was not read to the end."""
 
 
-class EventReader(Protocol):
+class ResponseEventReader(Protocol):
     """The interface of a decoder for the events of a wire format, which writes blocks. Implementations do no I/O."""
 
     has_ended: bool
@@ -122,12 +122,12 @@ def merge_request_headers(model: Model, options: StreamOptions, **own: str) -> d
     return headers
 
 
-def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes | RequestBody:
+def encode_request_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes | RequestBody:
     """Encodes the request's JSON with fixed field order and the growing list at the end, so that consecutive
     requests share all bytes up to their new messages."""
     names = sorted(name for name in payload if name != last)
     growing = payload.get(last)
-    if isinstance(growing, MessageListParts):
+    if isinstance(growing, RequestMessageList):
         before = encode_json({name: payload[name] for name in names})[:-1]
         separator = b"," if names else b""
         return RequestBody([before, separator, encode_json(last), b":", *growing.encoded_parts(), b"}"])
@@ -136,20 +136,22 @@ def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes 
     return encode_json({name: payload[name] for name in names})
 
 
-async def finish_payload(payload: dict[str, Any], model: Model, options: StreamOptions) -> dict[str, Any]:
+async def finish_request_payload(
+    payload: dict[str, Any], model: Model, options: StreamOptions
+) -> dict[str, Any]:
     """Adds the model's and the caller's extra fields to the payload and passes it through the hook."""
     of_level = (model.sampling_params_by_thinking_level or {}).get(options.thinking) or {}
     payload = {**payload, **(model.sampling_params or {}), **of_level, **options.sampling}
     if options.hooks.on_request_payload is not None:
         payload = {
-            name: value.to_messages() if isinstance(value, MessageListParts) else value
+            name: value.to_messages() if isinstance(value, RequestMessageList) else value
             for name, value in payload.items()
         }
         payload = await options.hooks.on_request_payload(payload) or payload
     return payload
 
 
-class EventDecoder(Protocol):
+class ResponseEventDecoder(Protocol):
     """Decodes the bytes of a response's body into events."""
 
     def feed(self, chunk: bytes) -> list[tuple[str, bytes]]: ...
@@ -161,9 +163,9 @@ async def stream_response_events(
     send: Sender,
     request: HttpRequest,
     options: StreamOptions,
-    reader: EventReader,
+    reader: ResponseEventReader,
     stream: AssistantStream,
-    decoder: EventDecoder | None = None,
+    decoder: ResponseEventDecoder | None = None,
 ) -> None:
     """Sends the request and passes the events of its response to `reader`."""
     decoder = decoder or SseDecoder()
@@ -210,7 +212,7 @@ def _looks_like_page_or_json(head: bytes) -> bool:
     return True
 
 
-def _read_event(reader: EventReader, event: str, data: bytes) -> None:
+def _read_event(reader: ResponseEventReader, event: str, data: bytes) -> None:
     try:
         reader.read_event(event, data)
     except (AttributeError, TypeError, LookupError) as problem:
@@ -223,7 +225,7 @@ def _quote_body_start(data: bytes) -> str:
     return html_to_sentence(data[:200].decode("utf-8", "replace"))
 
 
-def _read_last_event(reader: EventReader, event: str, data: bytes) -> None:
+def _read_last_event(reader: ResponseEventReader, event: str, data: bytes) -> None:
     """Handles the last event without a line break: complete, if the server omits it, or truncated."""
     try:
         if not reader.has_ended:

@@ -4,16 +4,16 @@ answer."""
 import msgspec
 
 from app.values.models import Model
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_PROVIDERS_WITH_SEARCH = {
+_PROVIDERS_WITH_WEB_SEARCH = {
     ("anthropic-messages", "anthropic"),
     ("openai-responses", "openai"),
     ("openai-codex-responses", "openai-codex"),
     ("google-generative-ai", "google"),
     ("google-vertex", "google-vertex"),
 }
-_MODELS_WITHOUT_SEARCH = late(
+_MODELS_WITHOUT_WEB_SEARCH = lazy_regex(
     r"gpt-4(?:-turbo)?$|gpt-4\.1-nano|o1|o3-mini|gemma|deep-research|.*(?:codex-spark|computer-use|robotics)"
 )
 """Matches the names of models that refuse the search tool although their provider has one."""
@@ -27,7 +27,7 @@ class WebSource(msgspec.Struct, frozen=True, kw_only=True):
     age: str = ""
 
 
-class WebFindings(msgspec.Struct, kw_only=True):
+class WebSearchFindings(msgspec.Struct, kw_only=True):
     """The web searches, pages and citations of an answer, collected while the answer arrives."""
 
     queries: list[str] = []
@@ -62,7 +62,7 @@ def can_search_web(model: Model) -> bool:
     declared = (model.compat or {}).get("supportsWebSearch")
     if declared is not None:
         return bool(declared)
-    return (model.api, model.provider) in _PROVIDERS_WITH_SEARCH and _MODELS_WITHOUT_SEARCH.match(
+    return (model.api, model.provider) in _PROVIDERS_WITH_WEB_SEARCH and _MODELS_WITHOUT_WEB_SEARCH.match(
         model.id
     ) is None
 
@@ -76,7 +76,7 @@ class CitedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The number of sources that are cited."""
 
 
-def number_citations(text: str, findings: WebFindings) -> CitedAnswer:
+def number_citations(text: str, findings: WebSearchFindings) -> CitedAnswer:
     start = findings.answer_start if text[findings.answer_start :].strip() else 0
     marks = sorted({mark for mark in findings.citations if mark[0] >= start and mark[1] in findings.sources})
     order = dict.fromkeys((*(url for _, url in marks), *findings.sources))

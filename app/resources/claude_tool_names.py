@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-CLAUDE_TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
+CLAUDE_CODE_TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
     "bash": ("Bash",),
     "read": ("Read",),
     "write": ("Write",),
@@ -21,6 +21,6 @@ CLAUDE_TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
 """Claude Code's names for each of bayou's tools; scripts of hooks get the first one."""
 
 
-def bayou_tool_names(claude_name: str) -> tuple[str, ...]:
+def bayou_tools_for_claude_tool(claude_name: str) -> tuple[str, ...]:
     """Returns the tools of bayou that do what a tool of Claude Code does."""
-    return tuple(ours for ours, theirs in CLAUDE_TOOL_NAMES.items() if claude_name in theirs)
+    return tuple(ours for ours, theirs in CLAUDE_CODE_TOOL_NAMES.items() if claude_name in theirs)

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.context_imports import below_folder_test, follow_imports, project_imports_test
-from app.resources.paths import Paths, folders_up_to
+from app.resources.context_imports import (
+    make_below_folder_test,
+    make_project_import_test,
+    read_context_file_imports,
+)
+from app.resources.paths import BayouPaths, folders_up_to_project_top
 from app.resources.text_files import read_text, symlink_escape
 from app.values.user_errors import FileError
-from tools.files.existence import exists, is_dir, is_file
+from tools.files.path_existence import exists, is_dir, is_file
 
 CONTEXT_FILE_NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 """The names of context files in order of precedence; in a folder, only the first that exists is read."""
@@ -31,7 +35,7 @@ class ContextFiles(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def find_context_files(paths: Paths, *, is_trusted: bool = False) -> ContextFiles:
+def find_context_files(paths: BayouPaths, *, is_trusted: bool = False) -> ContextFiles:
     """Returns the agent folder's file, then one per folder from the root down to `cwd`, each followed by what it
     imports. Reading runs nothing, so only the imports of the project's files need trust."""
     found: list[ContextFile] = []
@@ -61,19 +65,19 @@ def find_context_files(paths: Paths, *, is_trusted: bool = False) -> ContextFile
             continue
         found.append(ContextFile(path=path, text=text.strip()))
         if folder == paths.agent_dir:
-            may_import = below_folder_test(paths.home)
+            may_import = make_below_folder_test(paths.home)
         elif folder.is_relative_to(top):
-            may_import = project_imports_test(paths)
+            may_import = make_project_import_test(paths)
         else:
-            may_import = below_folder_test(folder)
+            may_import = make_below_folder_test(folder)
         if is_trusted or folder == paths.agent_dir or not folder.is_relative_to(top):
-            imported = follow_imports(path, text, home=paths.home, may_import=may_import)
+            imported = read_context_file_imports(path, text, home=paths.home, may_import=may_import)
             found += [ContextFile(path=one.path, text=one.text) for one in imported.files]
             problems += imported.problems
     return ContextFiles(files=tuple(found), problems=tuple(problems))
 
 
-def nested_context_files(paths: Paths, touched: Path) -> Iterator[Path]:
+def nested_context_files(paths: BayouPaths, touched: Path) -> Iterator[Path]:
     """Yields the context files in the folders below `cwd` down to the one of a touched file, whose links do not
     leave the project; in an added folder its own first."""
     if touched.is_relative_to(paths.cwd):
@@ -84,15 +88,15 @@ def nested_context_files(paths: Paths, touched: Path) -> Iterator[Path]:
                 yield file
         return
     base = next((one for one in paths.added_folders.paths if touched.is_relative_to(one)), None)
-    for folder in reversed(list(folders_up_to(touched.parent, base))) if base is not None else ():
+    for folder in reversed(list(folders_up_to_project_top(touched.parent, base))) if base is not None else ():
         file = _first_context_file(folder)
         if file is not None and not symlink_escape(file, base or folder):
             yield file
 
 
-def project_context_files(paths: Paths) -> tuple[Path, ...]:
+def project_context_files(paths: BayouPaths) -> tuple[Path, ...]:
     """Returns the context files from the project's top folder down to `cwd`."""
-    found = (_first_context_file(folder) for folder in folders_up_to(paths.cwd, paths.top))
+    found = (_first_context_file(folder) for folder in folders_up_to_project_top(paths.cwd, paths.top))
     return tuple(file for file in found if file is not None and not paths.symlink_escape(file))[::-1]
 
 
@@ -171,7 +175,7 @@ def _main_checkout(link: Path) -> Path | None:
 NEW_CONTEXT_FILE_NAME = "AGENTS.md"
 
 
-class MemoryFile(msgspec.Struct, frozen=True, kw_only=True):
+class AppendableContextFile(msgspec.Struct, frozen=True, kw_only=True):
     """A context file that lines can be added to."""
 
     path: Path
@@ -179,11 +183,11 @@ class MemoryFile(msgspec.Struct, frozen=True, kw_only=True):
     """The label of the file: `for all your projects`, `for this project`."""
 
 
-def memory_files(paths: Paths) -> tuple[MemoryFile, ...]:
+def appendable_context_files(paths: BayouPaths) -> tuple[AppendableContextFile, ...]:
     """Returns the existing or future context files of the user and of the project's top folder."""
     return (
-        MemoryFile(path=_memory_file_in(paths.top), label="for this project"),
-        MemoryFile(path=_memory_file_in(paths.agent_dir), label="for all your projects"),
+        AppendableContextFile(path=_memory_file_in(paths.top), label="for this project"),
+        AppendableContextFile(path=_memory_file_in(paths.agent_dir), label="for all your projects"),
     )
 
 
@@ -194,7 +198,7 @@ def _memory_file_in(folder: Path) -> Path:
     )
 
 
-def appended_item_text(text: str, line: str) -> str:
+def text_of_appended_list_item(text: str, line: str) -> str:
     """Returns the text that appends `line` as a list item."""
     item = f"- {' '.join(line.split())}\n"
     if not text.strip():
@@ -204,7 +208,7 @@ def appended_item_text(text: str, line: str) -> str:
     return ("" if text.endswith("\n") else "\n") + gap + item
 
 
-def append_list_item(before: bytes, line: str) -> bytes:
+def append_list_item_to_content(before: bytes, line: str) -> bytes:
     """Appends a line to the content of a file, which stays byte for byte. Raises `UnicodeDecodeError`."""
-    more = appended_item_text(before.decode(), line).encode()
+    more = text_of_appended_list_item(before.decode(), line).encode()
     return before + (more.replace(b"\n", b"\r\n") if b"\r\n" in before else more)

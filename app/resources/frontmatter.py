@@ -7,13 +7,13 @@ import msgspec
 
 from app.resources.text_files import read_text
 from app.values.user_errors import FileError
-from tools.files.existence import is_file
-from tools.patterns import late
+from tools.files.path_existence import is_file
+from tools.lazy_patterns import lazy_regex
 
-_PLAIN_LINE = late(r"([A-Za-z][A-Za-z_-]*): ([A-Za-z](?:(?!: | #)[ -~])*[A-Za-z0-9.!?)])")
-_NON_TEXT_SCALARS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
+_PLAIN_FRONTMATTER_LINE = lazy_regex(r"([A-Za-z][A-Za-z_-]*): ([A-Za-z](?:(?!: | #)[ -~])*[A-Za-z0-9.!?)])")
+_YAML_NON_TEXT_SCALARS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
-_CLOSING_BRACKETS = {"[": "]", "{": "}", '"': '"', "'": "'"}
+_CLOSING_BRACKET_BY_OPENING = {"[": "]", "{": "}", '"': '"', "'": "'"}
 
 
 class Frontmatter(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ def files_with_suffixes(folder: Path, suffixes: tuple[str, ...], problems: list[
         return []
 
 
-def read_document(path: Path, problems: list[str]) -> Frontmatter | None:
+def read_markdown_with_frontmatter(path: Path, problems: list[str]) -> Frontmatter | None:
     """Reads a file; None if it is gone or unreadable. An unreadable file is added to `problems`."""
     try:
         text = read_text(path)
@@ -91,8 +91,8 @@ def _parse_plain_lines(block: str) -> dict[str, Any] | None:
     anything else."""
     found: dict[str, Any] = {}
     for line in block.split("\n"):
-        match = _PLAIN_LINE.fullmatch(line)
-        if match is None or not _NON_TEXT_SCALARS.isdisjoint((match[1].lower(), match[2].lower())):
+        match = _PLAIN_FRONTMATTER_LINE.fullmatch(line)
+        if match is None or not _YAML_NON_TEXT_SCALARS.isdisjoint((match[1].lower(), match[2].lower())):
             return None
         found[match[1]] = match[2]
     return found
@@ -123,5 +123,5 @@ def _parse_line_by_line(block: str) -> tuple[dict[str, Any], bool]:
 def _is_plain_text(value: str) -> bool:
     """Says whether a value that is not valid YAML is meant as text, such as `[file] [--all]`, and is no unfinished
     list or quotation."""
-    closing = _CLOSING_BRACKETS.get(value[:1])
+    closing = _CLOSING_BRACKET_BY_OPENING.get(value[:1])
     return not value.startswith(("|", ">", "&", "!")) and (closing is None or closing in value[1:-1])

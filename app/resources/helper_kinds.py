@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
-from app.resources.command_files import command_files
-from app.resources.frontmatter import files_with_suffixes, read_document
-from app.resources.paths import Paths
-from tools.files.existence import is_file
-from tools.patterns import late
+from app.resources.claude_command_files import command_files
+from app.resources.frontmatter import files_with_suffixes, read_markdown_with_frontmatter
+from app.resources.paths import BayouPaths
+from tools.files.path_existence import is_file
+from tools.lazy_patterns import lazy_regex
 
-AGENTS_FOLDER = "agents"
-_NAME_PATTERN = late(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?\Z")
-_MAX_DESCRIPTION = 300
-_MAX_FILES = 100
-_TOOL_ALIASES: Mapping[str, str] = {
+HELPER_AGENTS_FOLDER_NAME = "agents"
+_HELPER_KIND_NAME_PATTERN = lazy_regex(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?\Z")
+_MAX_HELPER_DESCRIPTION_CHARS = 300
+_MAX_HELPER_KIND_FILES = 100
+_TOOL_BY_CLAUDE_NAME: Mapping[str, str] = {
     "glob": "find",
     "multiedit": "edit",
     "webfetch": "web_fetch",
@@ -26,7 +26,7 @@ _TOOL_ALIASES: Mapping[str, str] = {
 """bayou's tools by the names that files of other agents use for them, in lower case."""
 
 
-class HelperKind(msgspec.Struct, frozen=True, kw_only=True):
+class HelperAgentKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of helper agent: its purpose, prompt, tools, model and limits."""
 
     name: str
@@ -46,21 +46,21 @@ class HelperKind(msgspec.Struct, frozen=True, kw_only=True):
     max_cost: float | None = None
 
 
-class HelperKinds(msgspec.Struct, frozen=True, kw_only=True):
+class HelperAgentKinds(msgspec.Struct, frozen=True, kw_only=True):
     """All kinds of helper agents by name, and the problems of their files."""
 
-    kinds: Mapping[str, HelperKind]
+    kinds: Mapping[str, HelperAgentKind]
     problems: tuple[str, ...] = ()
 
 
-BUILT_IN_HELPERS = (
-    HelperKind(
+BUILT_IN_HELPER_AGENT_KINDS = (
+    HelperAgentKind(
         name="scout",
         description="finds where something is and how it works; read-only",
         is_read_only=True,
         prompt="Find what is asked, reading only what is needed. Answer with facts, each with its file and line.",
     ),
-    HelperKind(
+    HelperAgentKind(
         name="reviewer",
         description="reviews code or a change; read-only",
         is_read_only=True,
@@ -72,14 +72,16 @@ BUILT_IN_HELPERS = (
             "if you found none."
         ),
     ),
-    HelperKind(name="general", description="does a piece of work independently, with your tools"),
+    HelperAgentKind(name="general", description="does a piece of work independently, with your tools"),
 )
 
 
-def find_helper_kinds(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> HelperKinds:
+def find_helper_agent_kinds(
+    paths: BayouPaths, *, is_trusted: bool, more: Iterable[Path] = ()
+) -> HelperAgentKinds:
     """Reads the kinds of helper agents: those of the project win over the user's, these over those of packages
     (`more`), and these over the built-in ones."""
-    kinds = {kind.name: kind for kind in BUILT_IN_HELPERS}
+    kinds = {kind.name: kind for kind in BUILT_IN_HELPER_AGENT_KINDS}
     problems: list[str] = []
     for folder in (*more, *_kind_folders(paths, is_trusted=is_trusted)):
         files = (
@@ -87,32 +89,34 @@ def find_helper_kinds(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = 
             if is_file(folder)
             else [*files_with_suffixes(folder, (".md",), problems), *_kind_files_below(folder)]
         )
-        if len(files) > _MAX_FILES:
-            problems.append(f"{folder} has {len(files)} files; only the first {_MAX_FILES} are read")
-        for kind in _read_kinds(files[:_MAX_FILES], problems):
+        if len(files) > _MAX_HELPER_KIND_FILES:
+            problems.append(
+                f"{folder} has {len(files)} files; only the first {_MAX_HELPER_KIND_FILES} are read"
+            )
+        for kind in _read_kinds(files[:_MAX_HELPER_KIND_FILES], problems):
             kinds[kind.name] = kind
-    return HelperKinds(kinds=kinds, problems=tuple(problems))
+    return HelperAgentKinds(kinds=kinds, problems=tuple(problems))
 
 
-def _kind_folders(paths: Paths, *, is_trusted: bool) -> Iterator[Path]:
-    yield paths.home / ".claude" / AGENTS_FOLDER
-    yield paths.agent_dir / AGENTS_FOLDER
+def _kind_folders(paths: BayouPaths, *, is_trusted: bool) -> Iterator[Path]:
+    yield paths.home / ".claude" / HELPER_AGENTS_FOLDER_NAME
+    yield paths.agent_dir / HELPER_AGENTS_FOLDER_NAME
     if is_trusted:
-        yield paths.top / ".claude" / AGENTS_FOLDER
-        yield paths.project_dir / AGENTS_FOLDER
+        yield paths.top / ".claude" / HELPER_AGENTS_FOLDER_NAME
+        yield paths.project_dir / HELPER_AGENTS_FOLDER_NAME
 
 
 def _kind_files_below(folder: Path) -> list[Path]:
     """Returns the Markdown files below a folder that describe helper agents: those with a description, since other
     pages may be there too."""
     found = (path for _, path in command_files(folder) if path.parent != folder)
-    documents = ((path, read_document(path, [])) for path in found)
+    documents = ((path, read_markdown_with_frontmatter(path, [])) for path in found)
     return [path for path, document in documents if document is not None and "description" in document.fields]
 
 
-def _read_kinds(files: Iterable[Path], problems: list[str]) -> Iterator[HelperKind]:
+def _read_kinds(files: Iterable[Path], problems: list[str]) -> Iterator[HelperAgentKind]:
     for path in files:
-        document = read_document(path, problems)
+        document = read_markdown_with_frontmatter(path, problems)
         if document is None:
             continue
         if document.problem:
@@ -120,7 +124,7 @@ def _read_kinds(files: Iterable[Path], problems: list[str]) -> Iterator[HelperKi
             if "description" not in document.fields or document.fields.get("tools", "") is None:
                 continue  # a list of tools that was not read would let it use all
         name = str(document.fields.get("name") or path.stem)
-        if not _NAME_PATTERN.match(name):
+        if not _HELPER_KIND_NAME_PATTERN.match(name):
             problems.append(f"{path}: the name “{name[:60]}” needs letters, digits, - and _ only, at most 64")
             continue
         yield _make_kind(name, document.fields, document.body, path, problems)
@@ -128,7 +132,7 @@ def _read_kinds(files: Iterable[Path], problems: list[str]) -> Iterator[HelperKi
 
 def _make_kind(
     name: str, fields: Mapping[str, Any], body: str, path: Path, problems: list[str]
-) -> HelperKind:
+) -> HelperAgentKind:
     limits: dict[str, float | None] = {}
     for key, is_whole in (("tokens", True), ("turns", True), ("minutes", False), ("cost", False)):
         value = fields.get(key)
@@ -137,9 +141,9 @@ def _make_kind(
             problems.append(f"{path}: {key} must be a number above 0; the setting's limit is used")
         limits[f"max_{key}"] = value if is_number and (not is_whole or isinstance(value, int)) else None
     model = fields.get("model")
-    return HelperKind(
+    return HelperAgentKind(
         name=name,
-        description=" ".join(str(fields.get("description") or "").split())[:_MAX_DESCRIPTION],
+        description=" ".join(str(fields.get("description") or "").split())[:_MAX_HELPER_DESCRIPTION_CHARS],
         prompt=body,
         tools=_parse_tools(fields.get("tools")),
         is_read_only=fields.get("readOnly") is True,
@@ -153,4 +157,4 @@ def _parse_tools(said: Any) -> tuple[str, ...] | None:
         return None
     names = said if isinstance(said, list) else str(said).split(",")
     found = (str(name).strip() for name in names)
-    return tuple(_TOOL_ALIASES.get(name.lower(), name.lower()) for name in found if name)
+    return tuple(_TOOL_BY_CLAUDE_NAME.get(name.lower(), name.lower()) for name in found if name)

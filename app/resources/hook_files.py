@@ -11,17 +11,17 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.plugin_folder import PluginFolder
 from app.resources.text_files import read_text
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from app.values.user_errors import FileError
-from tools.patterns import late
-from tools.text import one_line
+from tools.lazy_patterns import lazy_regex
+from tools.text_sanitizing import one_line
 
-HOOKS_KEY = "hooks"
-HOOKS_OFF_KEY = "disableAllHooks"
-STATUS_LINE_KEY = "statusLine"
+HOOKS_SETTING_KEY = "hooks"
+HOOKS_OFF_SETTING_KEY = "disableAllHooks"
+STATUS_LINE_SETTING_KEY = "statusLine"
 HookEvent = Literal[
     "PreToolUse",
     "PostToolUse",
@@ -34,10 +34,10 @@ HookEvent = Literal[
     "Notification",
 ]
 HOOK_EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
-DEFAULT_TIMEOUT_SECONDS = 60.0
-MAX_TIMEOUT_SECONDS = 3600.0
-_MAX_NAME_CHARS = 80
-_PLAIN_NAMES_PATTERN = late(r"[\w|\- ]+")
+DEFAULT_HOOK_TIMEOUT_SECONDS = 60.0
+MAX_HOOK_TIMEOUT_SECONDS = 3600.0
+_MAX_HOOK_NAME_CHARS = 80
+_PLAIN_HOOK_MATCHER_PATTERN = lazy_regex(r"[\w|\- ]+")
 
 
 class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
         guard is lost to a mistake."""
         if self.text in ("", "*"):
             return True
-        if _PLAIN_NAMES_PATTERN.fullmatch(self.text):
+        if _PLAIN_HOOK_MATCHER_PATTERN.fullmatch(self.text):
             return not {part.strip() for part in self.text.split("|")}.isdisjoint(names)
         try:
             pattern = re.compile(self.text)
@@ -68,7 +68,7 @@ class ConfiguredHook(msgspec.Struct, frozen=True, kw_only=True):
     arguments: tuple[str, ...] | None = None
     """The arguments of the hook's program; None: `command` is a line for the shell."""
     matcher: HookMatcher = HookMatcher()
-    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    timeout_seconds: float = DEFAULT_HOOK_TIMEOUT_SECONDS
     fails_open: bool = False
     """Whether a failure of the hook lets pass what it guards."""
     file: Path
@@ -83,7 +83,7 @@ class ConfiguredHook(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The command line in at most 80 characters, for messages."""
         line = one_line(self.command_line)
-        return line if len(line) <= _MAX_NAME_CHARS else f"{line[: _MAX_NAME_CHARS - 1]}…"
+        return line if len(line) <= _MAX_HOOK_NAME_CHARS else f"{line[: _MAX_HOOK_NAME_CHARS - 1]}…"
 
     @property
     def purpose(self) -> str:
@@ -106,7 +106,7 @@ class ConfiguredStatusLine(msgspec.Struct, frozen=True, kw_only=True):
     is_project: bool = False
 
 
-class HookFile(msgspec.Struct, frozen=True, kw_only=True):
+class HooksOfFile(msgspec.Struct, frozen=True, kw_only=True):
     """The valid hooks of one settings file, and the problems of the others."""
 
     path: Path
@@ -128,11 +128,11 @@ class FoundHooks(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def user_hook_files(paths: Paths) -> tuple[Path, ...]:
+def user_hook_files(paths: BayouPaths) -> tuple[Path, ...]:
     return (paths.home / ".claude" / "settings.json", paths.settings_file)
 
 
-def project_hook_files(paths: Paths) -> tuple[Path, ...]:
+def project_hook_files(paths: BayouPaths) -> tuple[Path, ...]:
     """Returns the project's files, without those that are the user's own because the project is the home."""
     claude = paths.cwd / ".claude"
     files = (claude / "settings.json", claude / "settings.local.json", paths.project_settings_file)
@@ -140,7 +140,7 @@ def project_hook_files(paths: Paths) -> tuple[Path, ...]:
 
 
 def find_hooks(
-    paths: Paths, *, is_trusted: bool, plugins: Iterable[tuple[PluginFolder, Path]] = ()
+    paths: BayouPaths, *, is_trusted: bool, plugins: Iterable[tuple[PluginFolder, Path]] = ()
 ) -> FoundHooks:
     """Reads the user's files, those of installed plugins and, if the project is trusted, the project's.
     `disableAllHooks` in a file of the user switches all hooks off, in a file of the project the project's."""
@@ -148,7 +148,7 @@ def find_hooks(
     if any(file.is_switched_off for file in own):
         return FoundHooks()
     own += [read_hook_file(file, plugin=plugin) for plugin, file in plugins]
-    project: list[HookFile] = []
+    project: list[HooksOfFile] = []
     if is_trusted:
         for file in project_hook_files(paths):
             escape = paths.symlink_escape(file)
@@ -174,35 +174,37 @@ def find_hooks(
 
 def read_hook_file(
     path: Path, *, is_project: bool = False, symlink_escape: str = "", plugin: PluginFolder | None = None
-) -> HookFile:
+) -> HooksOfFile:
     """Reads the hooks of a settings file and never raises: a fault becomes a problem. A missing file has no
     hooks."""
     if symlink_escape:
-        return HookFile(path=path, problems=(f"{symlink_escape}.",))
+        return HooksOfFile(path=path, problems=(f"{symlink_escape}.",))
     try:
         text = read_text(path)
         data = parse_json_with_comments(text) if text is not None and text.strip() else {}
     except FileError as problem:
-        return HookFile(path=path, problems=(f"{problem.what}. None of its hooks run.",), is_unreadable=True)
+        return HooksOfFile(
+            path=path, problems=(f"{problem.what}. None of its hooks run.",), is_unreadable=True
+        )
     except JsonSyntaxError as problem:
         words = f"line {problem.line}: {problem.message}. None of its hooks run."
-        return HookFile(path=path, problems=(words,), is_unreadable=True)
-    table = data.get(HOOKS_KEY, {}) if isinstance(data, dict) else None
+        return HooksOfFile(path=path, problems=(words,), is_unreadable=True)
+    table = data.get(HOOKS_SETTING_KEY, {}) if isinstance(data, dict) else None
     if plugin is not None and isinstance(data, dict):
         table = _plugin_table(data)
     if not isinstance(data, dict) or not isinstance(table, dict):
-        words = f'`{HOOKS_KEY}` must be an object: {{ "EVENT": [ … ] }}.'
-        return HookFile(path=path, problems=(words,), is_unreadable=table is None)
+        words = f'`{HOOKS_SETTING_KEY}` must be an object: {{ "EVENT": [ … ] }}.'
+        return HooksOfFile(path=path, problems=(words,), is_unreadable=table is None)
     reader = _HookReader(path, is_project=is_project, plugin=plugin)
     hooks = tuple(reader.read_hooks(table))
-    has_line = STATUS_LINE_KEY in data and plugin is None
-    line = reader.read_status_line(data[STATUS_LINE_KEY]) if has_line else None
-    return HookFile(
+    has_line = STATUS_LINE_SETTING_KEY in data and plugin is None
+    line = reader.read_status_line(data[STATUS_LINE_SETTING_KEY]) if has_line else None
+    return HooksOfFile(
         path=path,
         hooks=hooks,
         status_line=line,
         problems=tuple(reader.problems),
-        is_switched_off=data.get(HOOKS_OFF_KEY) is True and plugin is None,
+        is_switched_off=data.get(HOOKS_OFF_SETTING_KEY) is True and plugin is None,
         is_of_plugin=plugin is not None,
     )
 
@@ -210,10 +212,10 @@ def read_hook_file(
 def _plugin_table(data: dict[str, Any]) -> Any:
     """Returns the hooks of a plugin's file: a table below `hooks`, which a manifest may nest once more, or the events
     themselves."""
-    table = data.get(HOOKS_KEY, {})
-    if isinstance(table, dict) and isinstance(table.get(HOOKS_KEY), dict):
-        return table[HOOKS_KEY]
-    is_bare = HOOKS_KEY not in data and any(event in HOOK_EVENTS for event in data)
+    table = data.get(HOOKS_SETTING_KEY, {})
+    if isinstance(table, dict) and isinstance(table.get(HOOKS_SETTING_KEY), dict):
+        return table[HOOKS_SETTING_KEY]
+    is_bare = HOOKS_SETTING_KEY not in data and any(event in HOOK_EVENTS for event in data)
     return data if is_bare else table
 
 
@@ -240,7 +242,9 @@ class _HookReader:
     def read_status_line(self, entry: Any) -> ConfiguredStatusLine | None:
         command = entry.get("command") if isinstance(entry, dict) else None
         if not isinstance(command, str) or not command.strip() or "\0" in command:
-            self.problems.append(f'{STATUS_LINE_KEY}: needs a command: {{ "command": "…" }}; it is ignored.')
+            self.problems.append(
+                f'{STATUS_LINE_SETTING_KEY}: needs a command: {{ "command": "…" }}; it is ignored.'
+            )
             return None
         return ConfiguredStatusLine(command=command, is_project=self._is_project)
 
@@ -253,7 +257,7 @@ class _HookReader:
         if not isinstance(matcher, str):
             self.problems.append(f"{where}: `matcher` must be a text; its hooks run for everything.")
             matcher = ""
-        elif not _PLAIN_NAMES_PATTERN.fullmatch(matcher) and matcher not in ("", "*"):
+        elif not _PLAIN_HOOK_MATCHER_PATTERN.fullmatch(matcher) and matcher not in ("", "*"):
             try:
                 re.compile(matcher)
             except re.error as problem:
@@ -298,11 +302,11 @@ class _HookReader:
 
     def _read_timeout(self, value: Any, where: str) -> float:
         if value is None:
-            return DEFAULT_TIMEOUT_SECONDS
+            return DEFAULT_HOOK_TIMEOUT_SECONDS
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
             self.problems.append(
-                f"{where}: `timeout` must be a number of seconds above 0; {DEFAULT_TIMEOUT_SECONDS:g} is "
+                f"{where}: `timeout` must be a number of seconds above 0; {DEFAULT_HOOK_TIMEOUT_SECONDS:g} is "
                 f"used."
             )
-            return DEFAULT_TIMEOUT_SECONDS
-        return min(float(value), MAX_TIMEOUT_SECONDS)
+            return DEFAULT_HOOK_TIMEOUT_SECONDS
+        return min(float(value), MAX_HOOK_TIMEOUT_SECONDS)

@@ -6,10 +6,10 @@ from pathlib import Path
 from app.resources.text_files import read_text, write_text
 from app.values.json_comments import JsonSyntaxError
 from app.values.user_errors import UserError
-from tools.files.existence import exists
+from tools.files.path_existence import exists
 
 
-def change_json(file: Path, edit: Callable[[str], str], *, new_mode: int | None = None) -> None:
+def edit_json_file(file: Path, edit: Callable[[str], str], *, new_mode: int | None = None) -> None:
     """Replaces the file's text by the result of `edit`. A missing file is created with `new_mode`.
 
     Raises `OSError`, and `UserError` for a file that is broken or being changed, which stays as it is."""

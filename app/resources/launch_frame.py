@@ -15,7 +15,15 @@ takes as long as this whole module."""
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_TERMINAL_VARIABLES = ("TERM", "COLORTERM", "TERM_PROGRAM", "COLORFGBG", "NO_COLOR", "LANG", "LC_ALL")
+_TERMINAL_ENVIRONMENT_VARIABLES = (
+    "TERM",
+    "COLORTERM",
+    "TERM_PROGRAM",
+    "COLORFGBG",
+    "NO_COLOR",
+    "LANG",
+    "LC_ALL",
+)
 _CAPABLE_TERMINALS = (
     "xterm",
     "tmux",
@@ -32,8 +40,8 @@ _CAPABLE_TERMINALS = (
     "wezterm",
 )
 """The names of terminals that have an alternate screen; other terminals start without a launch frame."""
-_MAX_STORED_SIZES = 8
-_MAX_FRAME_BYTES = 1 << 20
+_MAX_STORED_LAUNCH_FRAMES = 8
+_MAX_LAUNCH_FRAME_BYTES = 1 << 20
 
 
 class LaunchFrame:
@@ -54,12 +62,16 @@ def supports_launch_frame(env: "Mapping[str, str]") -> bool:
     return env.get("TERM", "").startswith(_CAPABLE_TERMINALS)
 
 
-def read_frame(size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> LaunchFrame | None:
+def read_launch_frame(size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> LaunchFrame | None:
     """Returns the stored frame, or None if there is none that matches, is complete and belongs to the user."""
     try:
         with open(_frame_path(size, env), "rb") as file:  # noqa: PTH123  (a `Path` costs more than all of this)
             status = os.fstat(file.fileno())
-            if status.st_mode & 0o077 or status.st_uid != os.getuid() or status.st_size > _MAX_FRAME_BYTES:
+            if (
+                status.st_mode & 0o077
+                or status.st_uid != os.getuid()
+                or status.st_size > _MAX_LAUNCH_FRAME_BYTES
+            ):
                 return None
             key, place, style, theme, length, content = file.read().split(b"\n", 5)
         row, column, room = map(int, place.split())
@@ -73,11 +85,11 @@ def read_frame(size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> Lau
     return frame if is_whole and key == _validity_key(size, env, cwd, frame.theme) else None
 
 
-def write_frame(frame: LaunchFrame, size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> None:
+def write_launch_frame(frame: LaunchFrame, size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> None:
     """Stores the frame; a write error leaves no frame."""
     from pathlib import Path  # noqa: PLC0415  (who shows a frame must not pay for writing one)
 
-    from tools.files.atomic_replacement import replace_atomically  # noqa: PLC0415  (likewise)
+    from tools.files.atomic_replacement import replace_file_atomically  # noqa: PLC0415  (likewise)
 
     path = Path(_frame_path(size, env))
     place = b"%d %d %d" % (frame.row, frame.column, frame.room)
@@ -86,15 +98,15 @@ def write_frame(frame: LaunchFrame, size: tuple[int, int], env: "Mapping[str, st
         b"%d" % len(frame.content), frame.content,
     )  # fmt: skip
     try:
-        replace_atomically(path, b"\n".join(parts), mode=0o600, durable=False)
+        replace_file_atomically(path, b"\n".join(parts), mode=0o600, durable=False)
         others = sorted(path.parent.iterdir(), key=lambda other: other.stat().st_mtime, reverse=True)
-        for other in others[_MAX_STORED_SIZES:]:
+        for other in others[_MAX_STORED_LAUNCH_FRAMES:]:
             other.unlink()
     except OSError:
         pass
 
 
-def remove_all_frames(env: "Mapping[str, str]") -> None:
+def remove_all_launch_frames(env: "Mapping[str, str]") -> None:
     """Deletes all stored launch frames."""
     folder = os.path.dirname(_frame_path((0, 0), env))  # noqa: PTH120
     try:
@@ -121,7 +133,7 @@ def _validity_key(size: tuple[int, int], env: "Mapping[str, str]", cwd: str, the
     agent = _agent_dir(env)
     files = [theme, *(os.path.join(agent, name) for name in ("settings.json", "keybindings.json"))]  # noqa: PTH118
     files += _settings_above(cwd)
-    said = [env.get(name) for name in _TERMINAL_VARIABLES]
+    said = [env.get(name) for name in _TERMINAL_ENVIRONMENT_VARIABLES]
     return repr((VERSION, size, said, [_file_stamp(path) for path in files])).encode("utf-8", "replace")
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 
 from app.resources.text_files import symlink_escape
-from tools.files.existence import exists, is_dir
-from tools.files.paths import AddedFolders
+from tools.files.path_existence import exists, is_dir
+from tools.files.paths import AddedWorkingFolders
 
-PROJECT_FOLDER = ".bayou"
+PROJECT_BAYOU_FOLDER_NAME = ".bayou"
 
 
-class Paths(msgspec.Struct, kw_only=True):
+class BayouPaths(msgspec.Struct, kw_only=True):
     """All paths of one process. It creates and reads nothing; writers create their folders.
 
     The working folder changes when a session of another project opens (`enter`), so the paths that depend
@@ -26,11 +26,11 @@ class Paths(msgspec.Struct, kw_only=True):
     sessions_dir: Path
     """The root of all sessions, with one folder per working directory: `BAYOU_SESSION_DIR`, or in the
     agent folder."""
-    added_folders: AddedFolders = msgspec.field(default_factory=AddedFolders)
+    added_folders: AddedWorkingFolders = msgspec.field(default_factory=AddedWorkingFolders)
     """The folders that the session works in besides `cwd`."""
 
     @classmethod
-    def from_env(cls, env: Mapping[str, str], cwd: Path) -> "Paths":
+    def from_env(cls, env: Mapping[str, str], cwd: Path) -> "BayouPaths":
         home = Path(env.get("HOME") or env.get("USERPROFILE") or Path.home())
         agent_dir = _folder_from_variable(env.get("BAYOU_AGENT_DIR"), home, cwd) or home / ".bayou" / "agent"
         sessions = _folder_from_variable(env.get("BAYOU_SESSION_DIR"), home, cwd) or agent_dir / "sessions"
@@ -42,7 +42,7 @@ class Paths(msgspec.Struct, kw_only=True):
     @property
     def project_dir(self) -> Path:
         """The project's `.bayou` folder, whose files apply only to a trusted project."""
-        return self.cwd / PROJECT_FOLDER
+        return self.cwd / PROJECT_BAYOU_FOLDER_NAME
 
     @property
     def settings_file(self) -> Path:
@@ -103,7 +103,7 @@ class Paths(msgspec.Struct, kw_only=True):
         return str(path)
 
 
-def state_folder(home: Path, env: Mapping[str, str]) -> Path:
+def bayou_state_folder(home: Path, env: Mapping[str, str]) -> Path:
     """Returns the folder for bayou's working folders, which is outside of its settings so that a sandbox can let
     commands work in one of them."""
     named = env.get("XDG_STATE_HOME")
@@ -124,7 +124,7 @@ def _absolute(path: Path) -> Path:
     return Path(os.path.normpath(path if path.is_absolute() else Path.cwd() / path))
 
 
-def styles_dir() -> Path:
+def shipped_styles_dir() -> Path:
     """The shipped styles: `styles/` of a checkout, `app/_styles` of an installed wheel."""
     app = Path(__file__).resolve().parent.parent
     installed = app / "_styles"
@@ -146,7 +146,7 @@ def project_root(cwd: Path) -> Path | None:
     return None
 
 
-def folders_up_to(cwd: Path, top: Path) -> Iterator[Path]:
+def folders_up_to_project_top(cwd: Path, top: Path) -> Iterator[Path]:
     """Yields `cwd` and the folders above it, up to the project's top folder."""
     for folder in (cwd, *cwd.parents):
         yield folder

@@ -4,13 +4,13 @@ import os
 import stat
 from pathlib import Path
 
-from app.resources.paths import Paths
-from tools.protected.key_tables import SHOWN_OWN_FILES
+from app.resources.paths import BayouPaths
+from tools.protected.credential_tables import BAYOU_FILES_VISIBLE_IN_SANDBOX
 
-_PRIVATE_MODE = 0o700
+_PRIVATE_FOLDER_MODE = 0o700
 
 
-def make_folders_private(paths: Paths) -> None:
+def make_bayou_folders_private(paths: BayouPaths) -> None:
     """Tightens the agent folder, the sessions folder and the folders in the agent folder; folders that cannot
     be created or changed are skipped."""
     _make_private(paths.agent_dir, is_made=True)
@@ -20,7 +20,7 @@ def make_folders_private(paths: Paths) -> None:
             inside = [
                 entry.path
                 for entry in entries
-                if entry.name not in SHOWN_OWN_FILES and entry.is_dir(follow_symlinks=False)
+                if entry.name not in BAYOU_FILES_VISIBLE_IN_SANDBOX and entry.is_dir(follow_symlinks=False)
             ]
     except OSError:
         return
@@ -32,9 +32,9 @@ def _make_private(folder: Path, *, is_made: bool) -> None:
     try:
         if is_made:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            folder.mkdir(mode=_PRIVATE_MODE, exist_ok=True)
+            folder.mkdir(mode=_PRIVATE_FOLDER_MODE, exist_ok=True)
         mode = stat.S_IMODE(folder.stat().st_mode)
         if mode & 0o077:
-            folder.chmod(mode & _PRIVATE_MODE)
+            folder.chmod(mode & _PRIVATE_FOLDER_MODE)
     except OSError:
         pass  # A read-only home or another user's folder: writers of files in it report the error.

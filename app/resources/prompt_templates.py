@@ -6,17 +6,17 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.command_files import (
-    COMMANDS_FOLDER,
-    AllowedTools,
+from app.resources.claude_command_files import (
+    CLAUDE_COMMANDS_FOLDER,
+    CommandAllowedTools,
     command_files,
     read_allowed_tools,
 )
-from app.resources.frontmatter import files_with_suffixes, read_document
-from app.resources.paths import Paths
+from app.resources.frontmatter import files_with_suffixes, read_markdown_with_frontmatter
+from app.resources.paths import BayouPaths
 from app.resources.plugin_folder import PluginFolder
-from tools.files.existence import is_file
-from tools.patterns import late
+from tools.files.path_existence import is_file
+from tools.lazy_patterns import lazy_regex
 
 
 class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,13 +30,13 @@ class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
     argument_hint: str = ""
     is_command: bool = False
     """Whether the template is a command of `.claude/commands`, which may run shell commands and name files."""
-    allowed_tools: AllowedTools | None = None
+    allowed_tools: CommandAllowedTools | None = None
     """For a command, the only tools that may change or run anything in the run that it begins; None: no limit."""
     model: str = ""
     """For a command, the model of the run that it begins; empty: the session's model."""
 
     def expand(self, arguments: str) -> str:
-        return substitute_placeholders(self.body, split_arguments(arguments))
+        return substitute_placeholders(self.body, split_template_arguments(arguments))
 
 
 class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,8 +66,8 @@ class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
         return called[0].expand(called[1]) if called else None
 
 
-def find_prompts(
-    paths: Paths,
+def find_prompt_templates(
+    paths: BayouPaths,
     *,
     is_trusted: bool,
     more: Iterable[Path] = (),
@@ -87,7 +87,7 @@ def find_prompts(
     ]
     folders = [paths.cwd, paths.home] if is_trusted and paths.cwd != paths.home else [paths.home]
     for folder in folders:
-        files += [(name, path, True) for name, path in command_files(folder / COMMANDS_FOLDER)]
+        files += [(name, path, True) for name, path in command_files(folder / CLAUDE_COMMANDS_FOLDER)]
     plugins: dict[str, PluginFolder] = {}
     for plugin, place in commands:
         found_there = [(place.stem, place)] if is_file(place) else command_files(place)
@@ -111,7 +111,7 @@ def find_prompts(
 
 
 def _read_template(path: Path, name: str, is_command: bool, problems: list[str]) -> PromptTemplate | None:
-    document = read_document(path, problems)
+    document = read_markdown_with_frontmatter(path, problems)
     if document is None:
         return None
     if document.problem:
@@ -140,7 +140,7 @@ def _split_command(text: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else ("", "")
 
 
-def split_arguments(text: str) -> tuple[str, ...]:
+def split_template_arguments(text: str) -> tuple[str, ...]:
     """Splits text into words. A quote has its meaning only at the start of an argument, so that `don't` stays
     one word."""
     words: list[str] = []
@@ -162,7 +162,7 @@ def split_arguments(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-_PLACEHOLDER = late(
+_TEMPLATE_PLACEHOLDER_PATTERN = lazy_regex(
     r"\$(?:"
     r"(?P<number>\d+)|(?P<all>@|ARGUMENTS\b)"
     r"|\{(?P<from>@|ARGUMENTS):(?P<start>-?\d+)(?::(?P<count>\d+))?\}"
@@ -171,8 +171,8 @@ _PLACEHOLDER = late(
 )
 
 
-def has_placeholder(body: str) -> bool:
-    return _PLACEHOLDER.search(body) is not None
+def has_template_placeholder(body: str) -> bool:
+    return _TEMPLATE_PLACEHOLDER_PATTERN.search(body) is not None
 
 
 def substitute_placeholders(body: str, arguments: Sequence[str]) -> str:
@@ -190,7 +190,7 @@ def substitute_placeholders(body: str, arguments: Sequence[str]) -> str:
             found = " ".join(arguments)
         return found or match["default"] or ""
 
-    return _PLACEHOLDER.sub(value, body)
+    return _TEMPLATE_PLACEHOLDER_PATTERN.sub(value, body)
 
 
 def _argument_slice(arguments: Sequence[str], start: int, count: str | None) -> str:

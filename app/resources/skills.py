@@ -9,21 +9,23 @@ from typing import Any
 
 import msgspec
 
-from app.resources.frontmatter import read_document, split_frontmatter
-from app.resources.paths import Paths, folders_up_to
+from app.resources.frontmatter import read_markdown_with_frontmatter, split_frontmatter
+from app.resources.paths import BayouPaths, folders_up_to_project_top
 from app.resources.text_files import read_text
 from app.values.user_errors import FileError
-from tools.files.existence import is_dir, is_file
-from tools.patterns import late
+from tools.files.path_existence import is_dir, is_file
+from tools.lazy_patterns import lazy_regex
 
-_SKILL_NAME = late(r"[^\W_]+(?:-[^\W_]+)*\Z")
-_MAX_NAME_CHARS = 64
-_MAX_DESCRIPTION_CHARS = 1024
-_SKILL_BLOCK = late(r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL)
-_SKILL_CALL = late(r"/skill:(\S+)\s*(.*)\Z", re.DOTALL)
-_SKILL_MENTION = late(r"(?<![\w$\\])\$([^\W_]+(?:-[^\W_]+)*)(?![\w-])")
-_MAX_FOLDER_DEPTH = 4
-_MAX_FOLDERS = 2000
+_SKILL_NAME = lazy_regex(r"[^\W_]+(?:-[^\W_]+)*\Z")
+_MAX_SKILL_NAME_CHARS = 64
+_MAX_SKILL_DESCRIPTION_CHARS = 1024
+_SKILL_BLOCK = lazy_regex(
+    r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL
+)
+_SKILL_CALL = lazy_regex(r"/skill:(\S+)\s*(.*)\Z", re.DOTALL)
+_SKILL_MENTION = lazy_regex(r"(?<![\w$\\])\$([^\W_]+(?:-[^\W_]+)*)(?![\w-])")
+_MAX_SKILL_FOLDER_DEPTH = 4
+_MAX_SKILL_FOLDERS = 2000
 
 
 SHARED_SKILL_FOLDERS = (".agents", ".claude")
@@ -105,7 +107,7 @@ class Skills(msgspec.Struct, frozen=True, kw_only=True):
         return skill.expand(match[2]) if match and skill else None
 
 
-def find_skills(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> Skills:
+def find_skills(paths: BayouPaths, *, is_trusted: bool, more: Iterable[Path] = ()) -> Skills:
     """Finds the skills; of several with one name, the first is used. Order: the nearest project folder, the
     user's folders, settings, packages, flags."""
     found: dict[str, Skill] = {}
@@ -132,10 +134,10 @@ def find_skills(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) ->
     return Skills(skills=tuple(found.values()), problems=tuple(problems))
 
 
-def _skill_places(paths: Paths, is_trusted: bool) -> Iterator[Path]:
+def _skill_places(paths: BayouPaths, is_trusted: bool) -> Iterator[Path]:
     if is_trusted:
         yield paths.project_dir / "skills"
-        for folder in folders_up_to(paths.cwd, paths.top):
+        for folder in folders_up_to_project_top(paths.cwd, paths.top):
             for name in SHARED_SKILL_FOLDERS:
                 yield folder / name / "skills"
     yield paths.agent_dir / "skills"
@@ -164,14 +166,14 @@ def _skill_files(place: Path) -> Iterator[Path]:
             )
         except OSError:
             continue
-        if depth < _MAX_FOLDER_DEPTH and count < _MAX_FOLDERS:
+        if depth < _MAX_SKILL_FOLDER_DEPTH and count < _MAX_SKILL_FOLDERS:
             waiting += [
                 (path, depth + 1) for path in below if path.name not in ("node_modules", "__pycache__")
             ]
 
 
 def _read_skill(path: Path, problems: list[str]) -> Skill | None:
-    document = read_document(path, problems)
+    document = read_markdown_with_frontmatter(path, problems)
     if document is None:
         return None
     reason = _invalid_reason(document.fields, document.problem)
@@ -186,14 +188,14 @@ def _read_skill(path: Path, problems: list[str]) -> Skill | None:
             f"{path}: its folder is called {path.parent.name}, but the skill {name}; both should be the same"
         )
     description = " ".join(str(document.fields["description"]).split())
-    if len(description) > _MAX_DESCRIPTION_CHARS:
+    if len(description) > _MAX_SKILL_DESCRIPTION_CHARS:
         problems.append(
             f"{path}: the description has {len(description)} characters; the model reads the first "
-            f"{_MAX_DESCRIPTION_CHARS}"
+            f"{_MAX_SKILL_DESCRIPTION_CHARS}"
         )
     return Skill(
         name=name,
-        description=description[:_MAX_DESCRIPTION_CHARS],
+        description=description[:_MAX_SKILL_DESCRIPTION_CHARS],
         path=path,
         is_for_model=document.fields.get("disable-model-invocation") is not True,
         fields=document.fields,
@@ -208,7 +210,7 @@ def _skill_name(fields: dict[str, Any], path: Path) -> tuple[str, str]:
     if _is_valid_name(name):
         return name, ""
     fault = (
-        f"the name {name[:80]!r} must be at most {_MAX_NAME_CHARS} lower-case letters, digits and single "
+        f"the name {name[:80]!r} must be at most {_MAX_SKILL_NAME_CHARS} lower-case letters, digits and single "
         f"hyphens"
         if name
         else "the name is missing"
@@ -218,7 +220,7 @@ def _skill_name(fields: dict[str, Any], path: Path) -> tuple[str, str]:
 
 
 def _is_valid_name(name: str) -> bool:
-    return len(name) <= _MAX_NAME_CHARS and name == name.lower() and _SKILL_NAME.match(name) is not None
+    return len(name) <= _MAX_SKILL_NAME_CHARS and name == name.lower() and _SKILL_NAME.match(name) is not None
 
 
 def _normalise_name(name: str) -> str:

@@ -10,27 +10,27 @@ from pathlib import Path
 import msgspec
 
 from app.resources.context_files import ContextFile
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.text_files import read_text
 from app.values.user_errors import FileError
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-SECTION_NAME_PATTERN = late(r"[a-z][a-z0-9_-]*\Z")
+PROMPT_SECTION_NAME_PATTERN = lazy_regex(r"[a-z][a-z0-9_-]*\Z")
 
-ROLE_TEXT = (
+SYSTEM_PROMPT_ROLE_TEXT = (
     "You are bayou's agent: you work on the project in the current folder together with the user at the "
     "terminal. Look before you change things, change what was asked for, and check what you did. Your tools "
     "act on the real files and the real shell."
 )
-_SHELL_RULE = "Use bash for looking at files too: ls, rg, find."
-_CLOSING_RULES = (
+_SHELL_USE_GUIDELINE = "Use bash for looking at files too: ls, rg, find."
+_CLOSING_PROMPT_GUIDELINES = (
     "Be brief: say what you did and what is left, without repeating what the tools have shown.",
     "Name files by their paths, with line numbers where they help.",
 )
 _MORE_TOOLS_NOTE = "More tools may be described outside this list."
 
 
-class ToolLine(msgspec.Struct, frozen=True, kw_only=True):
+class PromptToolEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The prompt's description of an active tool."""
 
     name: str
@@ -38,7 +38,7 @@ class ToolLine(msgspec.Struct, frozen=True, kw_only=True):
     guidelines: tuple[str, ...] = ()
 
 
-class SkillLine(msgspec.Struct, frozen=True, kw_only=True):
+class PromptSkillEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The prompt's line about a skill."""
 
     name: str
@@ -46,7 +46,7 @@ class SkillLine(msgspec.Struct, frozen=True, kw_only=True):
     location: str
 
 
-class RuleLine(msgspec.Struct, frozen=True, kw_only=True):
+class PromptRuleEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The prompt's line about a rule in the rulebook."""
 
     name: str
@@ -54,11 +54,11 @@ class RuleLine(msgspec.Struct, frozen=True, kw_only=True):
     globs: tuple[str, ...] = ()
 
 
-class PromptParts(msgspec.Struct, frozen=True, kw_only=True):
+class SystemPromptParts(msgspec.Struct, frozen=True, kw_only=True):
     """The parts that the system prompt is built from."""
 
     cwd: Path
-    tools: tuple[ToolLine, ...] = ()
+    tools: tuple[PromptToolEntry, ...] = ()
     guidelines: tuple[str, ...] = ()
     """Additional guidelines that extensions contribute."""
     custom_prompt: str | None = None
@@ -67,15 +67,15 @@ class PromptParts(msgspec.Struct, frozen=True, kw_only=True):
     context_files: tuple[ContextFile, ...] = ()
     always_rules: tuple[tuple[str, str], ...] = ()
     """The names and texts of the rules that always apply."""
-    rulebook: tuple[RuleLine, ...] = ()
-    skills: tuple[SkillLine, ...] = ()
+    rulebook: tuple[PromptRuleEntry, ...] = ()
+    skills: tuple[PromptSkillEntry, ...] = ()
     docs_dir: str = ""
     """The folder of bayou's documentation; empty leaves the section out."""
     sections: Mapping[str, str] = {}
     """Sections of extensions, which follow all other sections in this order."""
 
 
-class PromptSections(msgspec.Struct, frozen=True, kw_only=True):
+class SystemPromptSections(msgspec.Struct, frozen=True, kw_only=True):
     """The sections of the prompt. All but `preamble` are enclosed in tags with their names."""
 
     sections: tuple[tuple[str, str], ...]
@@ -90,9 +90,11 @@ class PromptSections(msgspec.Struct, frozen=True, kw_only=True):
         return dict(self.sections)
 
 
-def build_prompt(parts: PromptParts) -> PromptSections:
+def build_system_prompt(parts: SystemPromptParts) -> SystemPromptSections:
     """Builds the prompt. Pure: the same parts give the same bytes."""
-    sections: list[tuple[str, str]] = [("preamble", (parts.custom_prompt or "").strip() or ROLE_TEXT)]
+    sections: list[tuple[str, str]] = [
+        ("preamble", (parts.custom_prompt or "").strip() or SYSTEM_PROMPT_ROLE_TEXT)
+    ]
     if not (parts.custom_prompt and parts.custom_prompt.strip()):
         sections.append(("tools", _tools_section(parts.tools)))
         sections.append(("rules", _guidelines_section(parts)))
@@ -100,30 +102,30 @@ def build_prompt(parts: PromptParts) -> PromptSections:
             sections.append(("docs", _docs_section(parts.docs_dir)))
     sections.append(("addendum", "\n\n".join(text.strip() for text in parts.appended_texts if text.strip())))
     sections.append(("project_context", _context_section(parts.context_files)))
-    sections.append(("project_rules", rules_section(parts.always_rules, parts.rulebook)))
+    sections.append(("project_rules", prompt_rules_section(parts.always_rules, parts.rulebook)))
     sections.append(("skills", _skills_section(parts)))
     sections.append(("cwd", parts.cwd.as_posix()))
     taken = {name for name, body in sections if body}
     for name, body in parts.sections.items():
-        if SECTION_NAME_PATTERN.match(name) and name not in taken:
+        if PROMPT_SECTION_NAME_PATTERN.match(name) and name not in taken:
             sections.append((name, body.strip()))
-    return PromptSections(sections=tuple((name, body) for name, body in sections if body))
+    return SystemPromptSections(sections=tuple((name, body) for name, body in sections if body))
 
 
-def _tools_section(tools: Sequence[ToolLine]) -> str:
+def _tools_section(tools: Sequence[PromptToolEntry]) -> str:
     lines = [f"- {tool.name}: {tool.snippet}" for tool in tools if tool.snippet]
     return "\n".join([*(lines or ["(none)"]), "", _MORE_TOOLS_NOTE])
 
 
-def _guidelines_section(parts: PromptParts) -> str:
+def _guidelines_section(parts: SystemPromptParts) -> str:
     names = {tool.name for tool in parts.tools}
     rules: list[str] = []
     if names & {"bash", "powershell"} and not names & {"grep", "find", "ls"}:
-        rules.append(_SHELL_RULE)
+        rules.append(_SHELL_USE_GUIDELINE)
     for tool in parts.tools:
         rules += tool.guidelines
     rules += parts.guidelines
-    rules += _CLOSING_RULES
+    rules += _CLOSING_PROMPT_GUIDELINES
     return "\n".join(f"- {rule}" for rule in dict.fromkeys(rule.strip() for rule in rules) if rule)
 
 
@@ -145,7 +147,7 @@ def _context_section(files: Sequence[ContextFile]) -> str:
     return "\n\n".join([intro, *blocks])
 
 
-def rules_section(always: Sequence[tuple[str, str]], rulebook: Sequence[RuleLine]) -> str:
+def prompt_rules_section(always: Sequence[tuple[str, str]], rulebook: Sequence[PromptRuleEntry]) -> str:
     """Returns the rules that always apply, followed by those that are read on demand."""
     blocks = [f'<rule name="{_escape_attribute(name)}">\n{text}\n</rule>' for name, text in always]
     if rulebook:
@@ -159,7 +161,7 @@ def rules_section(always: Sequence[tuple[str, str]], rulebook: Sequence[RuleLine
     return "\n\n".join(blocks)
 
 
-def _skills_section(parts: PromptParts) -> str:
+def _skills_section(parts: SystemPromptParts) -> str:
     if not parts.skills or not {tool.name for tool in parts.tools} & {"read", "bash"}:
         return ""
     lines = [
@@ -181,7 +183,7 @@ def _escape_attribute(value: str) -> str:
     return _escape_text(value).replace('"', "&quot;")
 
 
-class PromptFiles(msgspec.Struct, frozen=True, kw_only=True):
+class SystemPromptFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The contents of SYSTEM.md and APPEND_SYSTEM.md."""
 
     system: str | None = None
@@ -189,7 +191,7 @@ class PromptFiles(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def read_prompt_files(paths: Paths, *, is_trusted: bool) -> PromptFiles:
+def read_system_prompt_files(paths: BayouPaths, *, is_trusted: bool) -> SystemPromptFiles:
     """Reads the files; the trusted project's take precedence over the agent folder's. Flags override both,
     which the caller applies."""
     problems: list[str] = []
@@ -208,4 +210,6 @@ def read_prompt_files(paths: Paths, *, is_trusted: bool) -> PromptFiles:
                 return text.strip()
         return None
 
-    return PromptFiles(system=first("SYSTEM.md"), append=first("APPEND_SYSTEM.md"), problems=tuple(problems))
+    return SystemPromptFiles(
+        system=first("SYSTEM.md"), append=first("APPEND_SYSTEM.md"), problems=tuple(problems)
+    )

@@ -6,9 +6,9 @@ import stat
 from pathlib import Path
 
 from app.values.user_errors import FileError
-from tools.files.atomic_replacement import replace_atomically
+from tools.files.atomic_replacement import replace_file_atomically
 
-MAX_FILE_BYTES = 4 * 1024 * 1024
+MAX_TEXT_FILE_BYTES = 4 * 1024 * 1024
 """The maximum size of a file that is read, in bytes; files that people write for bayou are smaller."""
 
 
@@ -20,15 +20,15 @@ def read_text(path: Path) -> str | None:
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise FileError(path, "is not a regular file")
-            data = file.read(MAX_FILE_BYTES + 1)
+            data = file.read(MAX_TEXT_FILE_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except IsADirectoryError:
         raise FileError(path, "is a folder, but a file is needed") from None
     except OSError as problem:
         raise FileError(path, f"cannot be read: {problem.strerror or problem}") from None
-    if len(data) > MAX_FILE_BYTES:
-        raise FileError(path, f"is larger than {MAX_FILE_BYTES // (1024 * 1024)} MB and was not read")
+    if len(data) > MAX_TEXT_FILE_BYTES:
+        raise FileError(path, f"is larger than {MAX_TEXT_FILE_BYTES // (1024 * 1024)} MB and was not read")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as problem:
@@ -47,6 +47,6 @@ def symlink_escape(path: Path, base: Path) -> str:
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
     """Replaces the file in one step; without `mode` the file keeps its permissions. Raises `FileError`."""
     try:
-        replace_atomically(path, text.encode("utf-8", "surrogatepass"), mode=mode)
+        replace_file_atomically(path, text.encode("utf-8", "surrogatepass"), mode=mode)
     except OSError as problem:
         raise FileError(path, f"cannot be written: {problem.strerror or problem}") from None

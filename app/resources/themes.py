@@ -9,13 +9,13 @@ from typing import Literal
 
 import msgspec
 
-from app.resources.paths import Paths, styles_dir
+from app.resources.paths import BayouPaths, shipped_styles_dir
 from app.resources.text_files import symlink_escape
-from tools.files.existence import exists, is_file
-from tools.files.watched_files import FileStamp, file_stamp
+from tools.files.path_existence import exists, is_file
+from tools.files.watched_files import FileChangeStamp, compute_file_change_stamp
 
 ThemeSource = Literal["built-in", "user", "project", "settings"]
-THEME_SUFFIXES = (".json", ".tcss")
+THEME_FILE_SUFFIXES = (".json", ".tcss")
 
 
 class ThemeFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,9 +25,9 @@ class ThemeFile(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     source: ThemeSource
 
-    def stamp(self) -> FileStamp:
+    def stamp(self) -> FileChangeStamp:
         """Returns a value that changes with the file, for hot reload."""
-        return file_stamp(self.path)
+        return compute_file_change_stamp(self.path)
 
 
 class Themes(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class Themes(msgspec.Struct, frozen=True, kw_only=True):
     top: Path | None = None
     """The project's top folder; theme files in it whose links lead out of it are not read."""
 
-    def refreshed(self) -> "Themes":
+    def find_themes_again(self) -> "Themes":
         return _find_in_places(self.places, self.top)
 
     def find_theme(self, name: str) -> ThemeFile | None:
@@ -51,10 +51,12 @@ class Themes(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(theme.name for theme in self.files)
 
 
-def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = (), has_own: bool = True) -> Themes:
+def find_themes(
+    paths: BayouPaths, *, is_trusted: bool, more: Iterable[Path] = (), has_own: bool = True
+) -> Themes:
     """Finds the themes; of several with one name, the last is used, so that a user's theme can replace a
     shipped one. `has_own` includes the user's themes."""
-    places: list[tuple[Path, ThemeSource]] = [(styles_dir() / "themes", "built-in")]
+    places: list[tuple[Path, ThemeSource]] = [(shipped_styles_dir() / "themes", "built-in")]
     if has_own:
         places.append((paths.themes_dir, "user"))
     if is_trusted:
@@ -90,8 +92,10 @@ def _find_in_places(places: tuple[tuple[Path, ThemeSource], ...], top: Path | No
 
 def _theme_files(place: Path) -> list[Path]:
     if is_file(place):
-        return [place] if place.suffix in THEME_SUFFIXES else []
+        return [place] if place.suffix in THEME_FILE_SUFFIXES else []
     try:
-        return sorted(path for path in place.iterdir() if path.suffix in THEME_SUFFIXES and is_file(path))
+        return sorted(
+            path for path in place.iterdir() if path.suffix in THEME_FILE_SUFFIXES and is_file(path)
+        )
     except OSError:
         return []

@@ -40,7 +40,7 @@ UserParts = tuple[UserContent, ...]
 AssistantParts = tuple[AssistantContent, ...]
 
 
-class SystemState(msgspec.Struct, frozen=True, kw_only=True):
+class SystemPromptState(msgspec.Struct, frozen=True, kw_only=True):
     """The prompt sections and tools that result from all system messages in the context."""
 
     sections: dict[str, str] = {}
@@ -56,18 +56,18 @@ class ProjectedContext(msgspec.Struct, frozen=True, kw_only=True):
     thinking_level: str = "off"
     has_thinking_level: bool = False
     """Whether an entry on the path sets the thinking level."""
-    system: SystemState = SystemState()
+    system: SystemPromptState = SystemPromptState()
 
 
 def project_context(path: Sequence[Entry]) -> ProjectedContext:
     """Projects a path of session entries (root first) to messages, model, thinking level and system state."""
-    messages = in_call_order(_context_messages(path))
+    messages = sort_results_in_call_order(_context_messages(path))
     return msgspec.structs.replace(
-        model_and_level_of(path), messages=tuple(messages), system=merge_system_messages(messages)
+        model_and_level_of_path(path), messages=tuple(messages), system=merge_system_messages(messages)
     )
 
 
-def model_and_level_of(path: Sequence[Entry]) -> ProjectedContext:
+def model_and_level_of_path(path: Sequence[Entry]) -> ProjectedContext:
     """Returns the model and the thinking level of a path of session entries without its messages, which is
     cheaper."""
     return model_and_level_above(reversed(path), reversed(path))
@@ -121,7 +121,7 @@ def _context_messages(path: Sequence[Entry]) -> list[Message]:
             if message.id != entry.id:
                 message = msgspec.structs.replace(message, id=entry.id)
             if edits and entry.id in edits:
-                changed = apply_context_edit(message, edits[entry.id])
+                changed = apply_edit_to_context_message(message, edits[entry.id])
                 if changed is None:
                     continue
                 message = changed
@@ -144,7 +144,7 @@ def _messages_of_other_entry(
             yield msgspec.structs.replace(entry.system_message, id=f"{entry.id}:system")
     message = message_from_entry(entry)
     if message is not None and edit is not None:
-        message = apply_context_edit(message, edit)
+        message = apply_edit_to_context_message(message, edit)
     if message is not None:
         yield message
 
@@ -177,7 +177,7 @@ def message_from_entry(entry: Entry) -> Message | None:
     return None
 
 
-def apply_context_edit(message: Message, edit: ContextEditEntry) -> Message | None:
+def apply_edit_to_context_message(message: Message, edit: ContextEditEntry) -> Message | None:
     """Applies a context edit to a message; None: the message is left out. An invalid replacement changes
     nothing."""
     if edit.replacement is None:
@@ -209,7 +209,7 @@ def apply_context_edit(message: Message, edit: ContextEditEntry) -> Message | No
         return message
 
 
-def in_call_order(messages: list[Message]) -> list[Message]:
+def sort_results_in_call_order(messages: list[Message]) -> list[Message]:
     """Sorts the tool results directly behind an assistant message in the order of its calls."""
     index = 0
     while index < len(messages):
@@ -235,7 +235,7 @@ def _call_position(message: Message, order: dict[str, int]) -> int:
     )
 
 
-def merge_system_messages(messages: Iterable[Message]) -> SystemState:
+def merge_system_messages(messages: Iterable[Message]) -> SystemPromptState:
     """Returns the prompt sections and tools that are in force after all system messages."""
     sections: dict[str, str] = {}
     tools: dict[str, ToolDeclaration] = {}
@@ -251,7 +251,7 @@ def merge_system_messages(messages: Iterable[Message]) -> SystemState:
             tools.pop(removed.name, None)
         for tool in message.tools_added or ():
             tools[tool.name] = tool
-    return SystemState(sections=sections, tools=tuple(tools.values()))
+    return SystemPromptState(sections=sections, tools=tuple(tools.values()))
 
 
 def unix_milliseconds(timestamp: str) -> int:

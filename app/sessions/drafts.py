@@ -8,15 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.file.atomic import replace_file
-from app.sessions.ids import sidecar_path
+from app.sessions.file.atomic_replace import replace_sidecar_file_atomically
+from app.sessions.session_ids import session_sidecar_path
 from app.values.codec import decode, encode
 from app.values.content import Image
 from app.values.wire import Wire, now_ms
-from tools.files.regular_files import read_regular
+from tools.files.regular_files import read_regular_file
 
 
-class SavedAttachment(Wire, frozen=True, kw_only=True):
+class DraftAttachment(Wire, frozen=True, kw_only=True):
     """An attachment of a draft: a file by its path, or a pasted image."""
 
     name: str
@@ -24,7 +24,7 @@ class SavedAttachment(Wire, frozen=True, kw_only=True):
     image: Image | None = None
 
 
-class QueuedText(Wire, frozen=True, kw_only=True):
+class DraftQueuedMessage(Wire, frozen=True, kw_only=True):
     """A queued message of a draft."""
 
     text: str
@@ -36,8 +36,8 @@ class SavedDraft(Wire, frozen=True, kw_only=True):
     """A draft as its file beside the session stores it."""
 
     text: str = ""
-    attachments: tuple[SavedAttachment, ...] = ()
-    waiting: tuple[QueuedText, ...] = ()
+    attachments: tuple[DraftAttachment, ...] = ()
+    waiting: tuple[DraftQueuedMessage, ...] = ()
     cwd: str = ""
     saved: int = 0
     """The time at which the draft was saved, in Unix milliseconds."""
@@ -54,7 +54,7 @@ class DraftFile:
     saved."""
 
     def __init__(self, session: Path | None) -> None:
-        self.path = sidecar_path(session, "draft") if session is not None else None
+        self.path = session_sidecar_path(session, "draft") if session is not None else None
         self._saved: SavedDraft | None = None
 
     def save(self, draft: SavedDraft) -> None:
@@ -65,7 +65,7 @@ class DraftFile:
         if draft.is_empty:
             self.discard()
         else:
-            replace_file(
+            replace_sidecar_file_atomically(
                 self.path, encode(msgspec.structs.replace(draft, saved=now_ms(), process=os.getpid()))
             )
         self._saved = plain
@@ -84,7 +84,7 @@ class DraftFile:
 def read_draft(path: Path) -> SavedDraft | None:
     """Reads a draft's file; None when it is missing, damaged or empty."""
     try:
-        draft: SavedDraft = decode(read_regular(path), SavedDraft)
+        draft: SavedDraft = decode(read_regular_file(path), SavedDraft)
     except (OSError, msgspec.DecodeError):
         return None
     return None if draft.is_empty else draft

@@ -18,7 +18,7 @@ from app.values.entries import (
     LabelEntry,
     MessageEntry,
     SessionInfoEntry,
-    usage_of,
+    usage_of_entry,
 )
 from app.values.messages import ToolResultMessage, UserMessage
 
@@ -26,11 +26,11 @@ LEAF_ENTRY_TYPE = "bayou.leaf"
 """The type of a custom entry that marks its parent as the leaf; written when the user moves, so that
 resuming returns there."""
 
-ABOVE_ROOTS = -1
+POSITION_ABOVE_ROOTS = -1
 """The position that stands for the parent of every root."""
 
 
-class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
+class SessionSubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and cost of a session entry with its descendants."""
 
     entries: int = 0
@@ -42,7 +42,7 @@ class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
     cost: float = 0.0
 
 
-class NavigationTarget(msgspec.Struct, frozen=True, kw_only=True):
+class TreeNavigationTarget(msgspec.Struct, frozen=True, kw_only=True):
     """The result of navigating to a session entry: the new leaf, and the text that returns to the editor."""
 
     leaf_id: str | None
@@ -66,13 +66,13 @@ class SessionTree:
         """The positions of all entries that are not messages."""
         self._children: dict[int, list[int]] | None = None
         self._links: Mapping[str, str | None] = {}
-        self._path: tuple[int, list[Entry]] = (ABOVE_ROOTS, [])
+        self._path: tuple[int, list[Entry]] = (POSITION_ABOVE_ROOTS, [])
         """The last computed path and its end position, cached because the same path is needed several times in a
         row."""
         self._orphans: list[int] = []
         """The positions of entries whose parent has not been found yet."""
         self.append_read_entries(entries)
-        self.find_parents({})
+        self.find_parents_of_orphans({})
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -89,7 +89,7 @@ class SessionTree:
         return position
 
     def append_read_entries(self, entries: Sequence[Entry]) -> None:
-        """Appends session entries that were read from a file; call `find_parents` after the last. When the
+        """Appends session entries that were read from a file; call `find_parents_of_orphans` after the last. When the
         entries form a chain with unique ids, as nearly always, they are added without a loop over each."""
         base, last = len(self.entries), self.entries[-1].id if self.entries else None
         ids, parents = [entry.id for entry in entries], [entry.parent_id for entry in entries]
@@ -115,12 +115,12 @@ class SessionTree:
         index, parents = self._index, self._parents
         for position, entry in enumerate(fresh, len(self.entries)):
             entry_id, parent_id = entry.id, entry.parent_id
-            parent = ABOVE_ROOTS
+            parent = POSITION_ABOVE_ROOTS
             if parent_id is not None:
-                parent = index.get(parent_id, ABOVE_ROOTS)
-                if parent == ABOVE_ROOTS:
+                parent = index.get(parent_id, POSITION_ABOVE_ROOTS)
+                if parent == POSITION_ABOVE_ROOTS:
                     parent = self._position_of_parent(entry)
-                    if parent == ABOVE_ROOTS:
+                    if parent == POSITION_ABOVE_ROOTS:
                         self._orphans.append(position)
             parents.append(parent)
             if parent != position - 1 or not position:
@@ -137,7 +137,7 @@ class SessionTree:
         """Records labels and the session's name, which the newest entry decides wherever it is in the
         tree."""
         if isinstance(entry, SessionInfoEntry):
-            self.name = one_line_name(entry.name or "") or None
+            self.name = one_line_session_name(entry.name or "") or None
         elif isinstance(entry, LabelEntry):
             if entry.label:
                 self.labels[entry.target_id] = entry.label
@@ -147,10 +147,10 @@ class SessionTree:
     def _position_of_parent(self, entry: Entry) -> int:
         wanted = entry.parent_id
         if wanted is None:
-            return ABOVE_ROOTS
+            return POSITION_ABOVE_ROOTS
         found = self._index.get(wanted)
         if found is not None or not self._links:
-            return ABOVE_ROOTS if found is None else found
+            return POSITION_ABOVE_ROOTS if found is None else found
         return self._position_by_links(wanted)
 
     def _position_by_links(self, wanted: str | None) -> int:
@@ -160,30 +160,30 @@ class SessionTree:
             if found is not None:
                 return found
             if wanted in seen or wanted not in self._links:
-                return ABOVE_ROOTS
+                return POSITION_ABOVE_ROOTS
             seen.add(wanted)
             wanted = self._links[wanted]
-        return ABOVE_ROOTS
+        return POSITION_ABOVE_ROOTS
 
-    def find_parents(self, links: Mapping[str, str | None]) -> None:
+    def find_parents_of_orphans(self, links: Mapping[str, str | None]) -> None:
         """Finds the parents of orphans once all entries are there: parents that stand behind their child,
         or that only `links` (id → parent id of lost entries) knows."""
         self._links = links
         orphans, self._orphans = self._orphans, []
         for position in orphans:
             found = self._position_of_parent(self.entries[position])
-            if found != ABOVE_ROOTS and position not in self._positions_to_root(found):
+            if found != POSITION_ABOVE_ROOTS and position not in self._positions_to_root(found):
                 self._parents[position] = found
 
     def _positions_to_root(self, position: int) -> Iterator[int]:
-        while position != ABOVE_ROOTS:
+        while position != POSITION_ABOVE_ROOTS:
             yield position
             position = self._parents[position]
 
     def _runs_of_positions_to_root(self, position: int) -> Iterator[tuple[int, int]]:
         """Yields the path from a position up to the root as runs of consecutive positions (first and last of each),
         lowest run first."""
-        while position != ABOVE_ROOTS:
+        while position != POSITION_ABOVE_ROOTS:
             first = self._starts[bisect_right(self._starts, position) - 1]
             yield first, position
             position = self._parents[first]
@@ -214,7 +214,7 @@ class SessionTree:
             for place in reversed(range(lowest, end)):
                 yield self.entries[self._states[place]]
 
-    def recent_path(self, position: int) -> list[Entry]:
+    def path_since_compaction(self, position: int) -> list[Entry]:
         """Returns the end of the path to a position: from the first entry that the last compaction kept, or the
         whole path without one."""
         found: list[Entry] = []
@@ -235,7 +235,7 @@ class SessionTree:
         return [
             child
             for child in below.get(position, ())
-            if child in below or not is_leaf_mark(self.entries[child])
+            if child in below or not is_leaf_mark_entry(self.entries[child])
         ]
 
     def _child_positions(self) -> dict[int, list[int]]:
@@ -251,40 +251,46 @@ class SessionTree:
         for position in self._positions_to_root(other):
             if position in above:
                 return position
-        return ABOVE_ROOTS
+        return POSITION_ABOVE_ROOTS
 
     def subtree(self, position: int) -> Iterator[Entry]:
         """Yields the entry at a position and its descendants, parents first."""
-        waiting = [position] if position != ABOVE_ROOTS else list(reversed(self.children(ABOVE_ROOTS)))
+        waiting = (
+            [position]
+            if position != POSITION_ABOVE_ROOTS
+            else list(reversed(self.children(POSITION_ABOVE_ROOTS)))
+        )
         while waiting:
             place = waiting.pop()
             yield self.entries[place]
             waiting.extend(reversed(self.children(place)))
 
-    def stats(self, position: int) -> SubtreeStats:
+    def stats(self, position: int) -> SessionSubtreeStats:
         """Returns counts and cost of the entry at a position and its descendants."""
         ends = sum(
-            1 for entry in self.subtree(position) if not self.children(self._index.get(entry.id, ABOVE_ROOTS))
+            1
+            for entry in self.subtree(position)
+            if not self.children(self._index.get(entry.id, POSITION_ABOVE_ROOTS))
         )
-        return msgspec.structs.replace(count_entries(self.subtree(position)), branches=ends)
+        return msgspec.structs.replace(count_session_entries(self.subtree(position)), branches=ends)
 
-    def navigation(self, position: int) -> NavigationTarget:
+    def navigation(self, position: int) -> TreeNavigationTarget:
         """Returns the new leaf when the user goes to an entry: for a user message the place before it, with its
         text for the editor."""
         entry = self.entries[position]
         above = self._parents[position]
-        leaf_id = None if above == ABOVE_ROOTS else self.entries[above].id
+        leaf_id = None if above == POSITION_ABOVE_ROOTS else self.entries[above].id
         said = entry.message if isinstance(entry, MessageEntry) else entry
         if isinstance(said, UserMessage | CustomMessageEntry):
-            return NavigationTarget(leaf_id=leaf_id, text=_plain_text(said.content), content=said.content)
-        return NavigationTarget(leaf_id=entry.id)
+            return TreeNavigationTarget(leaf_id=leaf_id, text=_plain_text(said.content), content=said.content)
+        return TreeNavigationTarget(leaf_id=entry.id)
 
 
-def is_leaf_mark(entry: Entry) -> bool:
+def is_leaf_mark_entry(entry: Entry) -> bool:
     return isinstance(entry, CustomEntry) and entry.custom_type == LEAF_ENTRY_TYPE
 
 
-def count_entries(entries: Iterable[Entry]) -> SubtreeStats:
+def count_session_entries(entries: Iterable[Entry]) -> SessionSubtreeStats:
     """Returns counts and cost of session entries."""
     count = messages = users = results = 0
     cost = 0.0
@@ -294,9 +300,9 @@ def count_entries(entries: Iterable[Entry]) -> SubtreeStats:
             messages += 1
             users += isinstance(entry.message, UserMessage)
             results += isinstance(entry.message, ToolResultMessage)
-        if usage := usage_of(entry):
+        if usage := usage_of_entry(entry):
             cost += usage.cost.total
-    return SubtreeStats(
+    return SessionSubtreeStats(
         entries=count,
         messages=messages,
         user_messages=users,
@@ -305,7 +311,7 @@ def count_entries(entries: Iterable[Entry]) -> SubtreeStats:
     )
 
 
-def one_line_name(name: str) -> str:
+def one_line_session_name(name: str) -> str:
     """Returns a session name with spaces instead of line feeds."""
     return re.sub(r"[\r\n]+", " ", name).strip()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.values.user_errors import UserError
 
-DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
+DISK_FULL_ERROR_NUMBERS = (errno.ENOSPC, errno.EDQUOT)
 
 
 class SessionError(UserError):
@@ -65,7 +65,7 @@ def system_error_text(problem: OSError, path: Path | None = None) -> str:
     """Returns the system's message for an `OSError`, without number and file name. If the disk is full and `path`
     is given, names the disk."""
     words = (problem.strerror or str(problem)).lower()
-    disk = mount_point_of(path) if path is not None and problem.errno in DISK_FULL_ERRORS else None
+    disk = mount_point_of(path) if path is not None and problem.errno in DISK_FULL_ERROR_NUMBERS else None
     return f"{words} (the disk at {disk} is full)" if disk is not None else words
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.entry_tree import is_leaf_mark
+from app.sessions.entry_tree import is_leaf_mark_entry
 from app.sessions.errors import NotASession, SessionError
-from app.sessions.file.session_file import SessionFile, SyncPolicy, sync_at_turn_end
-from app.sessions.file.session_reader import read_session, read_without_header
-from app.sessions.ids import file_name, is_session_id, new_session_id
+from app.sessions.file.session_file import SessionFile, SyncPolicy, sync_timing_at_turn_end
+from app.sessions.file.session_reader import read_session, read_session_without_header
+from app.sessions.session_ids import is_session_id, new_session_id, session_file_name
 from app.sessions.session_log import SessionLog
-from app.values.codec import encode_line
+from app.values.codec import encode_line_in_pieces
 from app.values.entries import (
     CompactionEntry,
     Entry,
@@ -25,13 +25,13 @@ from app.values.entries import (
 from app.values.wire import now_iso, unused_id
 
 
-def fork_before(
+def fork_session_before(
     log: SessionLog,
     entry_id: str,
     folder: Path,
     *,
     cwd: Path | None = None,
-    fsync: SyncPolicy = sync_at_turn_end,
+    fsync: SyncPolicy = sync_timing_at_turn_end,
 ) -> SessionLog:
     """Returns a new session with all entries above `entry_id`. `log.navigation` gives the text of that
     entry for the editor."""
@@ -41,13 +41,13 @@ def fork_before(
     )
 
 
-def clone_path(
+def clone_session_path(
     log: SessionLog,
     folder: Path,
     *,
     leaf_id: str | None = None,
     cwd: Path | None = None,
-    fsync: SyncPolicy = sync_at_turn_end,
+    fsync: SyncPolicy = sync_timing_at_turn_end,
 ) -> SessionLog:
     """Returns a new session with the entries on the path to the leaf, or to `leaf_id`."""
     return _new_session_from_path(log, log.path_to(leaf_id), folder, cwd or log.cwd, fsync)
@@ -63,31 +63,31 @@ def _new_session_from_path(
         if log.path is not None and log.is_on_disk
         else log.header.parent_session,
     )
-    place = folder / file_name(header.timestamp, header.id)
-    entries = relink_as_chain(path)
+    place = folder / session_file_name(header.timestamp, header.id)
+    entries = relink_entries_as_chain(path)
     entries += _labels_of(entries, log.entries)
     return SessionLog.with_entries(header, place if log.path is not None else None, entries, fsync=fsync)
 
 
-def relink_as_chain(path: Sequence[Entry]) -> list[Entry]:
+def relink_entries_as_chain(path: Sequence[Entry]) -> list[Entry]:
     """Returns the entries of a path without labels and leaf marks, each entry a child of the one before; ids and
     times stay."""
     kept: list[Entry] = []
     moved: dict[str, str] = {}
     dropped: list[str] = []
     for entry in path:
-        if isinstance(entry, LabelEntry) or is_leaf_mark(entry):
+        if isinstance(entry, LabelEntry) or is_leaf_mark_entry(entry):
             dropped.append(entry.id)
             continue
         moved.update(dict.fromkeys(dropped, entry.id))
         dropped.clear()
         if isinstance(entry, CompactionEntry) and entry.first_kept_entry_id in moved:
             entry = msgspec.structs.replace(entry, first_kept_entry_id=moved[entry.first_kept_entry_id])
-        kept.append(with_parent(entry, kept[-1].id if kept else None))
+        kept.append(entry_with_parent(entry, kept[-1].id if kept else None))
     return kept
 
 
-def with_parent(entry: Entry, parent_id: str | None) -> Entry:
+def entry_with_parent(entry: Entry, parent_id: str | None) -> Entry:
     """Returns a copy of the session entry with another parent."""
     if isinstance(entry, UnknownEntry):
         return (
@@ -130,11 +130,11 @@ def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | Non
     try:
         reading = read_session(source)
     except NotASession:
-        reading = read_without_header(source)
+        reading = read_session_without_header(source)
     header = SessionHeader(
         id=session_id or new_session_id(), timestamp=now_iso(), cwd=str(cwd), parent_session=str(source)
     )
-    path = folder / file_name(header.timestamp, header.id)
-    lines = chain.from_iterable(map(encode_line, (header, *reading.entries)))
-    SessionFile.create(path, lines, sync_at_turn_end).finish()
+    path = folder / session_file_name(header.timestamp, header.id)
+    lines = chain.from_iterable(map(encode_line_in_pieces, (header, *reading.entries)))
+    SessionFile.create(path, lines, sync_timing_at_turn_end).finish()
     return path

@@ -10,49 +10,49 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.sessions.errors import NotASession, SessionError, SessionNotFound
-from app.sessions.folders import read_header_if_session, session_files
-from app.sessions.ids import folder_name, is_session_id, recency_key
+from app.sessions.session_folders import read_session_header_or_none, session_files
+from app.sessions.session_ids import is_session_id, recency_sort_key, session_folder_name
 from app.sessions.session_log import SessionLog
-from tools.files.existence import exists, is_file
+from tools.files.path_existence import exists, is_file
 
 if TYPE_CHECKING:
-    from app.sessions.index.list_values import SessionHit, SessionSummary
-    from app.sessions.index.usage import UsageReport
+    from app.sessions.index.list_values import SessionSearchHit, SessionSummary
+    from app.sessions.index.token_usage import TokenUsageReport
 
 # The index, and with it SQLite, is imported by the functions that need it: most starts do not.
 # ruff: noqa: PLC0415
 
-MAX_QUICK_ROWS = 60
+MAX_QUICK_SESSION_ROWS = 60
 """The number of sessions that are listed at first, as many as fit on a screen."""
-_INDEX_WAIT_SECONDS = 30.0
+_SESSION_INDEX_WAIT_SECONDS = 30.0
 """The number of seconds to wait for another bayou process that is reading all sessions."""
 
 
-def session_folder(root: Path, cwd: Path) -> Path:
+def session_folder_of_project(root: Path, cwd: Path) -> Path:
     """Returns the folder for the session files of a working directory."""
-    return root / folder_name(cwd)
+    return root / session_folder_name(cwd)
 
 
 def latest_session(folder: Path, cwd: Path | None = None) -> Path | None:
     """Returns the session file of a folder that was written last, leaving out those of helpers; with `cwd`, only
     sessions that began there."""
     for path in map(Path, _newest_first(folder)):
-        header = read_header_if_session(path)
+        header = read_session_header_or_none(path)
         if header is None or header.is_helper:
             continue
-        if cwd is None or is_same_folder(header.cwd, cwd):
+        if cwd is None or is_same_working_folder(header.cwd, cwd):
             return path
     return None
 
 
 def _newest_first(folder: Path) -> list[str]:
     now = time.time()
-    found = [(recency_key(entry.stat().st_mtime, now), entry.path) for entry in session_files(folder)]
+    found = [(recency_sort_key(entry.stat().st_mtime, now), entry.path) for entry in session_files(folder)]
     found.sort(reverse=True)
     return [path for _, path in found]
 
 
-def is_same_folder(text: str, cwd: Path) -> bool:
+def is_same_working_folder(text: str, cwd: Path) -> bool:
     """Whether the folder that a session header names is `cwd`, also by another path."""
     try:
         return text == str(cwd) or os.path.realpath(text) == os.path.realpath(cwd)
@@ -83,11 +83,11 @@ def _find_by_id(text: str, root: Path, cwd: Path) -> Path:
     ids = {path: path.stem.partition("_")[2] for path in files}
     if not any(found.startswith(text) for found in ids.values()):
         # Renamed and imported files have their id in the header only.
-        headers = ((path, read_header_if_session(path)) for path in files)
+        headers = ((path, read_session_header_or_none(path)) for path in files)
         ids = {path: header.id for path, header in headers if header is not None}
     exact = [path for path, found in ids.items() if found == text]
     fitting = exact or [path for path, found in ids.items() if found.startswith(text)]
-    here = [path for path in fitting if path.parent == session_folder(root, cwd)]
+    here = [path for path in fitting if path.parent == session_folder_of_project(root, cwd)]
     fitting = here or fitting
     if not fitting:
         raise SessionNotFound(None, f"no session id begins with {text!r}", "See the list with --resume.")
@@ -107,20 +107,24 @@ def list_sessions(root: Path, cwd: Path | None = None) -> "list[SessionSummary]"
         summaries = index.sessions()
     if cwd is None:
         return summaries
-    here = {text for text in {one.cwd for one in summaries} if is_same_folder(text, cwd)}
+    here = {text for text in {one.cwd for one in summaries} if is_same_working_folder(text, cwd)}
     return sorted(summaries, key=lambda summary: summary.cwd not in here)
 
 
-def newest_sessions(root: Path, cwd: Path, *, most: int = MAX_QUICK_ROWS) -> "list[SessionSummary]":
+def newest_sessions(root: Path, cwd: Path, *, most: int = MAX_QUICK_SESSION_ROWS) -> "list[SessionSummary]":
     """Returns a folder's most recently written sessions from their files alone, to show while the index is
     refreshed. Of long files only the beginning is read; their counts are unknown (-1)."""
-    from app.sessions.index.list_values import summary_of_file
+    from app.sessions.index.list_values import session_summary_of_file
 
-    found = (summary_of_file(name) for name in _newest_first(session_folder(root, cwd))[:most])
-    return [one for one in found if one is not None and is_same_folder(one.cwd, cwd)]
+    found = (
+        session_summary_of_file(name) for name in _newest_first(session_folder_of_project(root, cwd))[:most]
+    )
+    return [one for one in found if one is not None and is_same_working_folder(one.cwd, cwd)]
 
 
-def search_indexed(root: Path, query: str, *, limit: int = 50) -> "tuple[list[SessionHit], int]":
+def search_indexed_sessions(
+    root: Path, query: str, *, limit: int = 50
+) -> "tuple[list[SessionSearchHit], int]":
     """Returns hits among the session texts indexed so far, and how many sessions are not indexed yet; does not
     wait for indexing."""
     from app.sessions.index.session_index import SessionIndex
@@ -129,27 +133,27 @@ def search_indexed(root: Path, query: str, *, limit: int = 50) -> "tuple[list[Se
         return index.search(query, limit=limit), index.count_unindexed()
 
 
-def read_usage(root: Path, cache: Path) -> "UsageReport":
+def read_token_usage(root: Path, cache: Path) -> "TokenUsageReport":
     """Returns the token usage of all sessions; waits for another process that is reading them."""
     import shutil
 
     from app.sessions.index.session_index import SessionIndex
 
-    with closing(SessionIndex(root, patience=_INDEX_WAIT_SECONDS)) as index:
+    with closing(SessionIndex(root, patience=_SESSION_INDEX_WAIT_SECONDS)) as index:
         found = index.usage()
     # Remove the separate usage database of earlier versions.
     shutil.rmtree(cache / "usage", ignore_errors=True)
     return found
 
 
-class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+class SessionListRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the session list: a session and its depth below the session it was forked from."""
 
     summary: "SessionSummary"
     depth: int
 
 
-def arrange_forks(summaries: "list[SessionSummary]") -> list[SessionRow]:
+def arrange_sessions_by_fork(summaries: "list[SessionSummary]") -> list[SessionListRow]:
     """Returns the rows of the session list with forks below the sessions they come from; each family is placed
     by its newest session."""
     by_path = {str(summary.path): summary for summary in summaries}
@@ -181,12 +185,12 @@ def _is_ancestor(
     return False
 
 
-def _rows_below(top: "SessionSummary", below: "dict[str, list[SessionSummary]]") -> list[SessionRow]:
-    rows: list[SessionRow] = []
+def _rows_below(top: "SessionSummary", below: "dict[str, list[SessionSummary]]") -> list[SessionListRow]:
+    rows: list[SessionListRow] = []
     waiting = [(top, 0)]
     while waiting:
         summary, level = waiting.pop()
-        rows.append(SessionRow(summary=summary, depth=level))
+        rows.append(SessionListRow(summary=summary, depth=level))
         waiting.extend((child, level + 1) for child in reversed(below.get(str(summary.path), [])))
     return rows
 

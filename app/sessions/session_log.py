@@ -10,20 +10,20 @@ import msgspec
 
 from app.sessions.context_projection import ProjectedContext, project_context
 from app.sessions.entry_tree import (
-    ABOVE_ROOTS,
     LEAF_ENTRY_TYPE,
-    NavigationTarget,
+    POSITION_ABOVE_ROOTS,
+    SessionSubtreeStats,
     SessionTree,
-    SubtreeStats,
-    is_leaf_mark,
-    one_line_name,
+    TreeNavigationTarget,
+    is_leaf_mark_entry,
+    one_line_session_name,
 )
 from app.sessions.errors import SessionError, SessionReadOnly, SessionWriteError
-from app.sessions.file.session_file import SessionFile, SyncPolicy, sync_at_turn_end
+from app.sessions.file.session_file import SessionFile, SyncPolicy, sync_timing_at_turn_end
 from app.sessions.file.session_file_writer import SessionFileWriter
-from app.sessions.ids import file_name, is_session_id, new_session_id
-from app.sessions.stats import CountedStats, SessionCounts
-from app.values.codec import encode_line
+from app.sessions.session_ids import is_session_id, new_session_id, session_file_name
+from app.sessions.session_stats import CountsOfFirstEntries, SessionCounts
+from app.values.codec import encode_line_in_pieces
 from app.values.entries import (
     CompactionEntry,
     CustomEntry,
@@ -36,7 +36,7 @@ from app.values.entries import (
 )
 from app.values.messages import AssistantMessage, UserMessage
 from app.values.wire import now_iso, unused_id
-from tools.files.existence import is_dir
+from tools.files.path_existence import is_dir
 
 
 class SessionLog:
@@ -51,7 +51,7 @@ class SessionLog:
         tree: SessionTree | None = None,
         stats: SessionCounts | None = None,
         file: SessionFile | None = None,
-        sync: SyncPolicy = sync_at_turn_end,
+        sync: SyncPolicy = sync_timing_at_turn_end,
         is_read_only: bool = False,
         problems: list[str] | None = None,
         needs_feed: bool = False,
@@ -60,7 +60,11 @@ class SessionLog:
         self.problems: list[str] = problems if problems is not None else []
         """Sentences for the user on what was repaired, quarantined, or is wrong with the session."""
         self._tree = tree if tree is not None else SessionTree()
-        self.counted = CountedStats() if stats is None else CountedStats(stats=stats, entries=len(self._tree))
+        self.counted = (
+            CountsOfFirstEntries()
+            if stats is None
+            else CountsOfFirstEntries(stats=stats, entries=len(self._tree))
+        )
         """The counts of the entries that were read when the file was opened."""
         self._file_writer = SessionFileWriter(
             path,
@@ -84,7 +88,7 @@ class SessionLog:
         parent_session: str | None = None,
         is_helper: bool = False,
         name: str = "",
-        fsync: SyncPolicy = sync_at_turn_end,
+        fsync: SyncPolicy = sync_timing_at_turn_end,
     ) -> "SessionLog":
         """Creates a session in `folder`; `name` is its file name, by default made of time and id.
 
@@ -103,7 +107,7 @@ class SessionLog:
             parent_session=parent_session,
             is_helper=is_helper or None,
         )
-        return cls(header, folder / (name or file_name(timestamp, header.id)), sync=fsync)
+        return cls(header, folder / (name or session_file_name(timestamp, header.id)), sync=fsync)
 
     @classmethod
     def in_memory(cls, cwd: Path) -> "SessionLog":
@@ -117,7 +121,7 @@ class SessionLog:
         path: Path | None,
         entries: list[Entry],
         *,
-        fsync: SyncPolicy = sync_at_turn_end,
+        fsync: SyncPolicy = sync_timing_at_turn_end,
     ) -> "SessionLog":
         """Creates a session that begins with the given entries; written at once when they contain
         conversation."""
@@ -132,7 +136,7 @@ class SessionLog:
         path: Path,
         *,
         read_only: bool = False,
-        fsync: SyncPolicy = sync_at_turn_end,
+        fsync: SyncPolicy = sync_timing_at_turn_end,
         cwd: Path | None = None,
     ) -> "SessionLog":
         """Opens an existing session file in place. Raises a `SessionError` that names the file and the next
@@ -238,10 +242,10 @@ class SessionLog:
             else self._tree.entries_to_root(self._leaf)
         )
 
-    def recent_path(self) -> list[Entry]:
+    def path_since_compaction(self) -> list[Entry]:
         """Returns the end of the path to the leaf that the context needs: from the first entry that the last
         compaction kept."""
-        return self._tree.recent_path(self._leaf)
+        return self._tree.path_since_compaction(self._leaf)
 
     def children(self, entry_id: str | None) -> list[Entry]:
         """Returns the direct children of a session entry; the roots for None."""
@@ -262,11 +266,11 @@ class SessionLog:
         """Returns a session entry and its descendants, parents first; all entries for None."""
         return list(self._tree.subtree(self._position_of(entry_id)))
 
-    def stats(self, entry_id: str | None = None) -> SubtreeStats:
+    def stats(self, entry_id: str | None = None) -> SessionSubtreeStats:
         """Returns counts and cost of a session entry and its descendants; of the whole session by default."""
         return self._tree.stats(self._position_of(entry_id))
 
-    def navigation(self, entry_id: str) -> NavigationTarget:
+    def navigation(self, entry_id: str) -> TreeNavigationTarget:
         """Returns the new leaf when the user goes to a session entry, and the text that returns to the editor."""
         return self._tree.navigation(self._position_of(entry_id))
 
@@ -283,7 +287,7 @@ class SessionLog:
         self.problems.clear()
         return told
 
-    def require_cwd(self, here: Path) -> None:
+    def require_usable_cwd(self, here: Path) -> None:
         """Closes the log and raises `SessionError` when the session's folder is unusable, for modes that
         cannot ask the user."""
         if self.is_on_disk and (problem := self.cwd_problem):
@@ -301,7 +305,7 @@ class SessionLog:
         Raises `SessionWriteError` with memory and file unchanged."""
         return self._append(entry, self.leaf_id)
 
-    def append_or_hold(self, entry: Entry) -> Entry:
+    def append_or_hold_entry(self, entry: Entry) -> Entry:
         """Appends an entry that must not be lost: if the disk refuses it, it stays in memory and is
         written before the next entry that the disk accepts. Raises `SessionReadOnly` only."""
         try:
@@ -310,14 +314,14 @@ class SessionLog:
             raise
         except SessionWriteError as problem:
             placed = _with_unique_id(entry, self.leaf_id, self._tree)
-            self._file_writer.hold_line(encode_line(placed), problem)
+            self._file_writer.hold_line(encode_line_in_pieces(placed), problem)
             self._leaf = self._tree.add(placed)
             return placed
 
     def write_held_entries(self) -> None:
         """Writes the session entries that are in memory only. Raises `SessionWriteError` while the disk refuses
         them."""
-        self._file_writer.write_held()
+        self._file_writer.write_held_lines()
 
     def move_leaf(self, entry_id: str | None) -> None:
         """Makes a session entry the leaf, or goes before all entries; recorded, so that a resumed session starts
@@ -341,7 +345,7 @@ class SessionLog:
 
     def rename(self, name: str | None) -> Entry:
         """Renames the session; line feeds become spaces, and an empty name removes the name."""
-        return self.append(SessionInfoEntry(parent_id=None, name=one_line_name(name or "")))
+        return self.append(SessionInfoEntry(parent_id=None, name=one_line_session_name(name or "")))
 
     def end_turn(self) -> None:
         """Forces the turn's entries onto the disk, if the policy says so, so that they survive a power
@@ -356,7 +360,7 @@ class SessionLog:
 
     def _position_of(self, entry_id: str | None) -> int:
         """Returns the position of a session entry in the tree; for None, the position above every root."""
-        position = ABOVE_ROOTS if entry_id is None else self._tree.position_of_id(entry_id)
+        position = POSITION_ABOVE_ROOTS if entry_id is None else self._tree.position_of_id(entry_id)
         if position is None:
             raise SessionError(self.path, f"has no entry {entry_id!r}", "Choose one from /tree.")
         return position
@@ -365,28 +369,28 @@ class SessionLog:
         """Returns the position of the last entry in the file, or the position that the last leaf mark records."""
         for position in range(len(self._tree) - 1, -1, -1):
             entry = self._tree.entries[position]
-            if is_leaf_mark(entry):
+            if is_leaf_mark_entry(entry):
                 return self._tree.parent_position(position)
             if entry.id:
                 return position
-        return ABOVE_ROOTS
+        return POSITION_ABOVE_ROOTS
 
     def _append(self, entry: Entry, parent_id: str | None) -> Entry:
         if self.is_read_only:
             raise SessionReadOnly(self.path)
         self._file_writer.check_for_foreign_lines()
         placed = _with_unique_id(entry, parent_id, self._tree)
-        self._file_writer.write(encode_line(placed), is_worth_a_file=_is_conversation(placed))
+        self._file_writer.write(encode_line_in_pieces(placed), is_worth_a_file=_is_conversation(placed))
         self._leaf = self._tree.add(placed)
         return placed
 
     def _encoded_lines(self) -> Iterator[bytes]:
         for value in (self.header, *self._tree.entries):
-            yield from encode_line(value)
+            yield from encode_line_in_pieces(value)
 
 
 def _entry_id_at(tree: SessionTree, position: int) -> str | None:
-    return None if position == ABOVE_ROOTS else tree.entries[position].id
+    return None if position == POSITION_ABOVE_ROOTS else tree.entries[position].id
 
 
 def _with_unique_id(entry: Entry, parent_id: str | None, tree: SessionTree) -> Entry:

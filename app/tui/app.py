@@ -18,36 +18,36 @@ from textual.filter import LineFilter
 from textual.message import Message
 
 from app.assembly.assembled_session import AssembledSession
-from app.sessions.index.background_indexing import BackgroundIndexer
+from app.sessions.index.background_indexing import BackgroundSessionIndexer
 from app.tui import current_theme
 from app.tui.current_theme import CurrentTheme
 from app.tui.feature_register import (
-    ARGUMENT_HINTS,
+    ARGUMENT_HINT_BY_SLASH_COMMAND,
     BINDINGS,
-    COMMAND_GROUPS,
+    GROUP_BY_SLASH_COMMAND,
     PAGE_KEYS,
     FeatureRegister,
-    command_names,
-    screen_keys,
+    screen_binding_groups,
+    slash_command_descriptions,
 )
 from app.tui.feature_services import make_feature_services, run_action_on_first_node, subscribe_app_listeners
-from app.tui.features.rules.feature import NOTES
-from app.tui.features.screen.feature import SCREEN
+from app.tui.features.rules.feature import MEMORY_NOTES_FEATURE
+from app.tui.features.screen.feature import APP_ACTIONS_FEATURE
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.page_keys import CLEAR_ACTION
-from app.tui.keys.type_ahead import QueueMarker
+from app.tui.keys.page_keys import CLEAR_OR_QUIT_ACTION
+from app.tui.keys.type_ahead import MessageQueueMarker
 from app.tui.main_screen import MainScreen
 from app.tui.page_parts import PageParts
 from app.tui.prompt import paste_and_editor
-from app.tui.prompt.prompt_parts import PromptParts
-from app.tui.startup import StartOptions
+from app.tui.prompt.prompt_parts import PromptInputParts
+from app.tui.startup import TuiStartOptions
 from app.tui.terminal.terminal_parts import TerminalParts
 from app.values.events import Event
-from widgets.editor.prompt import PromptEditor
-from widgets.screens.requests import ScreenRequest
+from widgets.editor.prompt_editor import PromptEditor
+from widgets.screens.screen_request import ScreenRequest
 from widgets.terminal.terminal_driver import AmbiguousAltKey, TerminalDriver
-from widgets.textual_internals import driver_of
-from widgets.themes import variable_defaults
+from widgets.textual_internals import terminal_driver_of
+from widgets.themes import default_style_variables
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class BayouApp(App[int]):
         self,
         assembled: AssembledSession,
         *,
-        opening: StartOptions = StartOptions(),  # noqa: B008  (frozen)
+        opening: TuiStartOptions = TuiStartOptions(),  # noqa: B008  (frozen)
         home: Path | None = None,
         env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -88,10 +88,10 @@ class BayouApp(App[int]):
         self.theme_problem = self.theme_control.apply_initial_theme()
         self.action_table = ActionTable(
             PAGE_KEYS,
-            lambda: command_names(self.session, self.action_table.key_label),
-            screen_keys,
-            ARGUMENT_HINTS,
-            COMMAND_GROUPS,
+            lambda: slash_command_descriptions(self.session, self.action_table.key_label),
+            screen_binding_groups,
+            ARGUMENT_HINT_BY_SLASH_COMMAND,
+            GROUP_BY_SLASH_COMMAND,
         )
         self.terminal = TerminalParts(
             self, assembled, lambda work: self.tasks.spawn(work), env=self.env, clock=self.clock
@@ -110,14 +110,14 @@ class BayouApp(App[int]):
         self.transcript, self.editor = self.page.transcript, self.page.editor
         self.approval_bar = self.page.approval_bar
         self.presenter, self.status, self.tasks = self.page.presenter, self.page.status, self.page.tasks
-        self.prompt = PromptParts(self, assembled, self.page, self.action_table)
-        self.session_texts = BackgroundIndexer(lambda: assembled.session_paths.sessions_root)
+        self.prompt = PromptInputParts(self, assembled, self.page, self.action_table)
+        self.session_texts = BackgroundSessionIndexer(lambda: assembled.session_paths.sessions_root)
         self.feature_register = FeatureRegister(make_feature_services(self))
         subscribe_app_listeners(self, self.feature_register)
         self.prompt_sender = self.prompt.make_sender(
             may_begin=self.is_ready.wait,
-            run_slash=self.feature_register.run_slash,
-            note=lambda text: self.feature_register.page(NOTES).save_note(text),
+            run_slash_command=self.feature_register.run_slash_command,
+            note=lambda text: self.feature_register.page(MEMORY_NOTES_FEATURE).save_note(text),
         )
 
     def get_default_screen(self) -> MainScreen:
@@ -132,8 +132,8 @@ class BayouApp(App[int]):
             status=self.status,
             key_texts=self.prompt.key_texts,
             spawn=self.tasks.spawn,
-            update_first_page=self.presenter.update_first_page,
-            lift_transcript=self.page.screens.lift_transcript,
+            update_welcome_page=self.presenter.update_welcome_page,
+            lift_transcript_above_sheet=self.page.screens.lift_transcript_above_sheet,
         )
 
     def compose(self) -> ComposeResult:
@@ -145,7 +145,7 @@ class BayouApp(App[int]):
         yield self.page.queue_view
         yield self.approval_bar
         yield self.prompt.completion_popup(
-            hints=ARGUMENT_HINTS,
+            hints=ARGUMENT_HINT_BY_SLASH_COMMAND,
             themes=self.theme_control.theme_names,
             extended=lambda: self.connected_extensions,
             find_program=self.terminal.find_program,
@@ -159,16 +159,16 @@ class BayouApp(App[int]):
         )
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults()
+        return default_style_variables()
 
     # Start, end and errors
 
     def on_mount(self) -> None:
-        self.opening.prepare_page(self)
-        self.call_after_refresh(lambda: self.tasks.spawn(self.opening.complete_start(self)))
+        self.opening.prepare_first_paint(self)
+        self.call_after_refresh(lambda: self.tasks.spawn(self.opening.complete_start_after_paint(self)))
 
     def on_ready(self) -> None:
-        if isinstance(driver := driver_of(self), TerminalDriver):
+        if isinstance(driver := terminal_driver_of(self), TerminalDriver):
             driver.allow_key_delivery()
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
@@ -190,8 +190,8 @@ class BayouApp(App[int]):
         self.feature_register.handle_event(event)
         self.status.handle_event(event)
 
-    @on(QueueMarker)
-    def _note_marker_arrival(self, message: QueueMarker) -> None:
+    @on(MessageQueueMarker)
+    def _note_marker_arrival(self, message: MessageQueueMarker) -> None:
         message.on_arrival.set()
 
     @on(events.TextSelected)
@@ -218,7 +218,7 @@ class BayouApp(App[int]):
         """Repaints everything after a suspended bayou is resumed, because the shell has used the
         terminal meanwhile."""
         self.refresh(layout=True)
-        self.terminal.title.show_state("working" if self.session.is_running else "")
+        self.terminal.title.show_title_state("working" if self.session.is_running else "")
 
     @on(events.Resize)
     def _repaint_after_shrink(self, event: events.Resize) -> None:
@@ -285,16 +285,16 @@ class BayouApp(App[int]):
         if self.terminal.programs.has_keyboard:
             return False
         if action == "act" and not isinstance(self.screen, MainScreen):
-            return parameters == (CLEAR_ACTION,) and bool(self.screen.get_selected_text())
+            return parameters == (CLEAR_OR_QUIT_ACTION,) and bool(self.screen.get_selected_text())
         return super().check_action(action, parameters)
 
     async def on_event(self, event: events.Event) -> None:
         is_input = isinstance(event, events.Key | events.Paste | events.MouseDown)
-        is_stop = is_input and not event.is_forwarded and self.approval_bar.note_input(event)
+        is_stop = is_input and not event.is_forwarded and self.approval_bar.note_user_input(event)
         if is_stop:
             self._stop_busy_agent()
         if isinstance(event, events.Key) and not event.is_forwarded:
-            self.page.garbage_scheduler.note_key()
+            self.page.garbage_scheduler.note_key_press()
             if not self.terminal.programs.has_keyboard and (
                 await self.prompt.user_keys.handle_key(event)
                 or (not is_stop and self._is_answer_to_question(event))
@@ -319,10 +319,10 @@ class BayouApp(App[int]):
 
     def _stop_busy_agent(self) -> None:
         if self.session.state.is_busy:
-            self.feature_register.page(SCREEN).stop_or_leave.stop_activity()
+            self.feature_register.page(APP_ACTIONS_FEATURE).stop_or_leave.stop_activity()
 
     def action_act(self, key_id: str) -> None:
-        self.feature_register.run_key(key_id)
+        self.feature_register.run_key_action(key_id)
 
     def action_extension_key(self, key: str) -> None:
         if self.connected_extensions is not None:

@@ -15,20 +15,20 @@ from textual.theme import Theme
 
 from app.assembly.assembled_session import AssembledSession
 from app.resources.themes import ThemeFile, Themes
-from app.tui.style_cache import load_rules, save_rules
-from tools.files.regular_files import read_regular
-from tools.files.watched_files import FileStamp
-from tools.patterns import late
-from widgets.colors import is_dark
+from app.tui.style_cache import load_cached_style_rules, save_style_rules_cache
+from tools.files.regular_files import read_regular_file
+from tools.files.watched_files import FileChangeStamp
+from tools.lazy_patterns import lazy_regex
+from widgets.colors import is_dark_color
 from widgets.terminal.early_terminal import EarlyTerminal
 from widgets.textual_internals import CachedStylesheet
-from widgets.themes import ThemeError, parse_tcss_theme, parse_theme, textual_theme
+from widgets.themes import ThemeError, parse_tcss_theme_file, parse_theme, to_textual_theme
 
 DARK, LIGHT = "bayou-dark", "bayou-light"
-PLAIN_THEME = "ansi"
+TERMINAL_PALETTE_THEME = "ansi"
 """The theme without colours: it marks important text with bold, underline or reverse."""
-FILE_CHECK_SECONDS = 1.0
-_THEME_RULES_SOURCE = ("theme", "rules")
+THEME_FILE_CHECK_SECONDS = 1.0
+_THEME_STYLE_RULES_SOURCE = ("theme", "rules")
 """The location of the current theme's rules in the app's stylesheet."""
 
 
@@ -52,7 +52,7 @@ class CurrentTheme:
         self._app = app
         self._assembled = assembled
         self._file: ThemeFile | None = None
-        self._file_stamp: FileStamp = None
+        self._file_stamp: FileChangeStamp = None
         self._is_watching = False
         self._rules_folder = assembled.prompt.paths.cache_dir / "styles"
 
@@ -69,7 +69,7 @@ class CurrentTheme:
         """Applies the first theme before the stylesheet is parsed: doing it later would parse the
         sheet again, a tenth of the start. Returns an error message or None."""
         app, assembled = self._app, self._assembled
-        wanted = PLAIN_THEME if app.no_color else resolve_theme_name(assembled.theme_name)
+        wanted = TERMINAL_PALETTE_THEME if app.no_color else resolve_theme_name(assembled.theme_name)
         file, theme, rules, problem = load_theme(assembled.themes, wanted)
         if theme is None:
             file, theme, rules, _ = load_theme(assembled.themes, DARK)
@@ -79,21 +79,21 @@ class CurrentTheme:
             app.set_reactive(App.theme, theme.name)
             variables = app.get_css_variables()
             app.stylesheet = CachedStylesheet(variables=variables)
-            app.stylesheet.kept = load_rules(self._rules_folder, variables)
+            app.stylesheet.kept = load_cached_style_rules(self._rules_folder, variables)
             problem = problem or self._add_rules(rules, file)
         return problem
 
-    def save_parsed_rules(self) -> None:
+    def save_parsed_style_rules(self) -> None:
         """Saves the parsed style rules of the page for the next start. Runs in a thread."""
         sheet = self._app.stylesheet
         if isinstance(sheet, CachedStylesheet):
             used = dict(sheet.used)
             if not used.keys() <= sheet.kept.keys():
-                save_rules(self._rules_folder, self._app.get_css_variables(), used)
+                save_style_rules_cache(self._rules_folder, self._app.get_css_variables(), used)
 
     def theme_names(self) -> tuple[str, ...]:
         """Returns the names of all themes, also of those added while bayou runs."""
-        self._assembled.themes = self._assembled.themes.refreshed()
+        self._assembled.themes = self._assembled.themes.find_themes_again()
         return self._assembled.themes.names
 
     def apply_theme(self, name: str) -> str | None:
@@ -106,7 +106,11 @@ class CurrentTheme:
         if not self._is_theme_allowed(file):
             return f"The theme '{name}' is new or has changed; trust it first with /trust."
         if self._app.no_color:
-            return None if name == PLAIN_THEME else f"NO_COLOR is set: unset it to see the theme '{name}'."
+            return (
+                None
+                if name == TERMINAL_PALETTE_THEME
+                else f"NO_COLOR is set: unset it to see the theme '{name}'."
+            )
         if theme.name == self._app.theme and file.stamp() == self._file_stamp:
             return None
         return self._activate_theme(file, theme, rules)
@@ -130,7 +134,7 @@ class CurrentTheme:
         change."""
         if self._file is not None and self._file.source != "built-in" and not self._is_watching:
             self._is_watching = True
-            self._app.set_timer(FILE_CHECK_SECONDS, self._reload_if_changed)
+            self._app.set_timer(THEME_FILE_CHECK_SECONDS, self._reload_if_changed)
 
     def _reload_if_changed(self) -> None:
         self._is_watching = False
@@ -165,14 +169,14 @@ class CurrentTheme:
         """Adds a TCSS theme's rules after bayou's own; returns the error and keeps the old stylesheet
         if a rule is invalid."""
         sheet = self._app.stylesheet
-        before = sheet.source.get(_THEME_RULES_SOURCE)
+        before = sheet.source.get(_THEME_STYLE_RULES_SOURCE)
         if (before.content if before else "") == rules:
             return None
         tried = sheet.copy()
-        tried.source.pop(_THEME_RULES_SOURCE, None)
+        tried.source.pop(_THEME_STYLE_RULES_SOURCE, None)
         try:
             if rules:
-                tried.add_source(rules, read_from=_THEME_RULES_SOURCE, tie_breaker=1_000)
+                tried.add_source(rules, read_from=_THEME_STYLE_RULES_SOURCE, tie_breaker=1_000)
                 tried.parse()
         except (StylesheetError, StylesheetParseError) as problem:
             return f"{file.path if file else 'theme'}: {_first_error_line(problem)}"
@@ -181,7 +185,7 @@ class CurrentTheme:
         return None
 
 
-_NO_COLOR = NoColor()
+_NO_COLOR_FILTER = NoColor()
 
 
 def select_line_filters(
@@ -192,7 +196,7 @@ def select_line_filters(
     kept = [own for own in filters if not (is_ansi and isinstance(own, ANSIToTruecolor))]
     if not no_color:
         return kept
-    return [*(own for own in kept if not isinstance(own, Monochrome | NoColor)), _NO_COLOR]
+    return [*(own for own in kept if not isinstance(own, Monochrome | NoColor)), _NO_COLOR_FILTER]
 
 
 def resolve_theme_name(wanted: str, env: Mapping[str, str] = os.environ) -> str:
@@ -206,7 +210,7 @@ def resolve_theme_name(wanted: str, env: Mapping[str, str] = os.environ) -> str:
     return wanted
 
 
-def system_theme(appearance: str | None) -> str:
+def theme_for_terminal_background(appearance: str | None) -> str:
     """Returns bayou's dark or light theme for the background that the terminal reported; without a report the
     environment decides."""
     if appearance is None:
@@ -234,10 +238,12 @@ def _read_theme_file(file: ThemeFile) -> tuple[Theme | None, str, str | None]:
     """Reads a theme file: returns the Textual theme and its style rules, or an error message in place of them."""
     try:
         if file.path.suffix == ".tcss":
-            spec, rules = parse_tcss_theme(read_regular(file.path).decode("utf-8"), file.name, str(file.path))
+            spec, rules = parse_tcss_theme_file(
+                read_regular_file(file.path).decode("utf-8"), file.name, str(file.path)
+            )
         else:
-            spec, rules = parse_theme(read_regular(file.path), str(file.path)), ""
-        return textual_theme(spec), rules, None
+            spec, rules = parse_theme(read_regular_file(file.path), str(file.path)), ""
+        return to_textual_theme(spec), rules, None
     except (OSError, UnicodeDecodeError, ThemeError) as problem:
         return None, "", f"The theme '{file.name}' cannot be used: {problem}"
 
@@ -254,11 +260,11 @@ def _first_error_line(problem: Exception) -> str:
 
 
 Appearance = Literal["dark", "light"]
-_COLOR_COMPONENT = rb"([0-9a-fA-F]{1,4})"
-_BACKGROUND_REPLY = late(
-    rb"\x1b\]11;rgba?:" + b"/".join((_COLOR_COMPONENT,) * 3) + rb"[^\x07\x1b]*(\x07|\x1b\\)"
+_COLOR_COMPONENT_PATTERN = rb"([0-9a-fA-F]{1,4})"
+_TERMINAL_BACKGROUND_REPLY_PATTERN = lazy_regex(
+    rb"\x1b\]11;rgba?:" + b"/".join((_COLOR_COMPONENT_PATTERN,) * 3) + rb"[^\x07\x1b]*(\x07|\x1b\\)"
 )
-_DEVICE_ATTRIBUTES_REPLY = late(rb"\x1b\[\?[\d;]*c")
+_DEVICE_ATTRIBUTES_REPLY_PATTERN = lazy_regex(rb"\x1b\[\?[\d;]*c")
 """Matches the reply to a query that every terminal answers; no other reply comes after it."""
 
 
@@ -266,17 +272,17 @@ def query_terminal_appearance(held: EarlyTerminal, patience: float = 0.1) -> App
     """Waits for the terminal's reply about its background colour and returns dark or light; None if none comes within
     `patience` seconds."""
     deadline = held.background_asked_at + patience
-    while held.is_holding_terminal and not _DEVICE_ATTRIBUTES_REPLY.search(held.received_input):
+    while held.is_holding_terminal and not _DEVICE_ATTRIBUTES_REPLY_PATTERN.search(held.received_input):
         left = deadline - time.monotonic()
         if not held.wait_for_input(max(0.0, left)) and left <= 0:
             break
     color = parse_background_reply(held.received_input)
-    return None if color is None else "dark" if is_dark(color) else "light"
+    return None if color is None else "dark" if is_dark_color(color) else "light"
 
 
 def parse_background_reply(answer: bytes) -> str | None:
     """Returns the background colour in a terminal's reply to OSC 11 as `#rrggbb`; None if there is no such reply."""
-    match = _BACKGROUND_REPLY.search(answer)
+    match = _TERMINAL_BACKGROUND_REPLY_PATTERN.search(answer)
     if match is None:
         return None
     parts = (round(int(part, 16) / (16 ** len(part) - 1) * 255) for part in match.groups()[:3])

@@ -10,13 +10,13 @@ from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import Settings
 from app.tui.current_theme import CurrentTheme
 from app.tui.feature_register import FeatureRegister
-from app.tui.features.side.feature import SIDE
+from app.tui.features.side.feature import SIDE_PANEL_FEATURE
 from app.tui.page_protocols import ShowMessage
 from app.tui.status.status_lines import StatusLines
-from widgets.completion.popup import CompletionPopup
-from widgets.editor.prompt import PromptEditor
-from widgets.status.header import StatusHeader
-from widgets.transcript.blocks import NoteKind
+from widgets.completion.completion_popup import CompletionPopup
+from widgets.editor.prompt_editor import PromptEditor
+from widgets.status.status_header import StatusHeader
+from widgets.transcript.transcript_blocks import AppNoteKind
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class DisplaySettingsApplier(msgspec.Struct, frozen=True):
     def _apply_changes(self, before: Settings, now: Settings) -> None:
         is_other = now.display.theme != before.display.theme
         if is_other and (problem := self.current_theme.apply_theme(now.display.theme)) is not None:
-            self.show_message(problem, NoteKind.WARNING)
+            self.show_message(problem, AppNoteKind.WARNING)
         if now.display.hide_thinking_block != before.display.hide_thinking_block:
             self.transcript.open_all(thinking=not now.display.hide_thinking_block)
         self._apply_transcript_settings(now)
@@ -58,7 +58,7 @@ class DisplaySettingsApplier(msgspec.Struct, frozen=True):
     def _apply_transcript_settings(self, settings: Settings) -> None:
         display = settings.display
         self.header.set_class(not settings.footer.header or display.quiet_startup == "header", "-off")
-        self.feature_register.page(SIDE).apply_setting(display.side_panel)
+        self.feature_register.page(SIDE_PANEL_FEATURE).apply_setting(display.side_panel)
         self.transcript.mouse.wheel_rows = display.fullscreen_wheel_scroll_lines
         self.transcript.styles.scrollbar_size_vertical = 0 if display.fullscreen_scrollbar == "hidden" else 1
         self.transcript.set_display_options(cards=display.expand_tools, diagrams=settings.markdown.mermaid)

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from app.compaction.summary import BRANCH_PREAMBLE
+from app.compaction.summary_requests import BRANCH_SUMMARY_PREAMBLE
 from app.sessions.session_log import SessionLog
 from app.values.content import text_of
 from app.values.entries import (
@@ -32,35 +32,37 @@ from app.values.messages import (
     UnknownMessage,
     UserMessage,
 )
-from tools.amounts import tokens
-from widgets.lists.rows import ListRow
-from widgets.lists.tree_rows import time_of_day
-from widgets.screens.preview import PreviewPart
+from tools.number_formatting import format_token_count
+from widgets.lists.list_rows import ListRow
+from widgets.lists.tree_rows import format_time_of_day
+from widgets.screens.preview_pane import PreviewParagraph
 
-MAX_PREVIEW_CHARS = 600
+MAX_ENTRY_PREVIEW_CHARS = 600
 """The maximum number of characters of a message in a preview of several."""
 
 
-def prompt_list_rows(log: SessionLog) -> list[ListRow]:
+def session_prompt_rows(log: SessionLog) -> list[ListRow]:
     """Returns a list row for each prompt of the session, newest first."""
     return [
         ListRow(
-            id=entry.id, title=one_line(text_of(entry.message.content)), right=time_of_day(entry.timestamp)
+            id=entry.id,
+            title=one_line(text_of(entry.message.content)),
+            right=format_time_of_day(entry.timestamp),
         )
         for entry in reversed(log.entries)
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
     ]
 
 
-def entry_title(entry: Entry) -> str | None:
+def session_entry_title(entry: Entry) -> str | None:
     """Returns a session entry's one-line title; None if the session tree does not show such entries."""
     match entry:
         case MessageEntry(message=message):
             return _message_title(message)
         case CompactionEntry():
-            return f"[compaction: {tokens(entry.tokens_before)} tokens]"
+            return f"[compaction: {format_token_count(entry.tokens_before)} tokens]"
         case BranchSummaryEntry():
-            return f"[branch summary]: {one_line(entry_text(entry))}"
+            return f"[branch summary]: {one_line(session_entry_text(entry))}"
         case CustomMessageEntry():
             return f"[{entry.custom_type}]: {one_line(text_of(entry.content))}"
         case (
@@ -112,7 +114,7 @@ def one_line(text: str, limit: int = 160) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def entry_text(entry: Entry) -> str:
+def session_entry_text(entry: Entry) -> str:
     """Returns the full text of a session entry."""
     said = entry.message if isinstance(entry, MessageEntry) else entry
     if isinstance(said, UserMessage | AssistantMessage | ToolResultMessage | CustomMessageEntry):
@@ -121,20 +123,20 @@ def entry_text(entry: Entry) -> str:
         return f"$ {said.command}\n{said.output}"
     if isinstance(said, CompactionEntry):
         return said.summary
-    return said.summary.removeprefix(BRANCH_PREAMBLE) if isinstance(said, BranchSummaryEntry) else ""
+    return said.summary.removeprefix(BRANCH_SUMMARY_PREAMBLE) if isinstance(said, BranchSummaryEntry) else ""
 
 
-def entry_preview_parts(entry: Entry) -> list[PreviewPart]:
+def session_entry_preview_parts(entry: Entry) -> list[PreviewParagraph]:
     """Returns the paragraphs of a session entry in a preview of several: messages as Markdown, anything else as one
     line."""
     message = entry.message if isinstance(entry, MessageEntry) else None
-    text = entry_text(entry).strip()
+    text = session_entry_text(entry).strip()
     if not isinstance(message, UserMessage | AssistantMessage) or not text:
-        return [PreviewPart(text=entry_title(entry) or "", tone="muted")]
-    shown = text if len(text) <= MAX_PREVIEW_CHARS else f"{text[:MAX_PREVIEW_CHARS]} …"
+        return [PreviewParagraph(text=session_entry_title(entry) or "", tone="muted")]
+    shown = text if len(text) <= MAX_ENTRY_PREVIEW_CHARS else f"{text[:MAX_ENTRY_PREVIEW_CHARS]} …"
     is_prompt = isinstance(message, UserMessage)
     return [
-        PreviewPart(text=""),
-        PreviewPart(text="You" if is_prompt else "Answer", tone="muted"),
-        PreviewPart(text=shown, is_markdown=not is_prompt),
+        PreviewParagraph(text=""),
+        PreviewParagraph(text="You" if is_prompt else "Answer", tone="muted"),
+        PreviewParagraph(text=shown, is_markdown=not is_prompt),
     ]

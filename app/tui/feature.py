@@ -13,20 +13,20 @@ from textual.widget import Widget
 
 from app.assembly.assembled_session import AssembledSession
 from app.engine.session import Session
-from app.sessions.index.background_indexing import BackgroundIndexer
+from app.sessions.index.background_indexing import BackgroundSessionIndexer
+from app.tui.background_tasks import BackgroundTasks
 from app.tui.current_theme import CurrentTheme
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.page_keys import PageKey
-from app.tui.keys.user_keys import UserKeys
+from app.tui.keys.user_keys import UserKeyBindings
 from app.tui.page_protocols import AskOnScreen, CopyText, KeyLabel, NotifyWaiting, ShowMessage
 from app.tui.prompt.paste_and_editor import configured_editor
-from app.tui.prompt.project_history import ProjectHistory
+from app.tui.prompt.project_history import ProjectPromptHistory
 from app.tui.slash_commands import SlashCommand
 from app.tui.status.status_lines import StatusLines
-from app.tui.tasks import Tasks
-from app.tui.transcript.presenter import Presenter
+from app.tui.transcript.presenter import TranscriptPresenter
 from app.values.events import QuestionAsked
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_editor import PromptEditor
 from widgets.status.approval import ApprovalBar
 from widgets.status.queue import QueueView
 from widgets.status.side_panel import SidePanel
@@ -43,7 +43,7 @@ Topic = type[Any] | Literal["approval", "plan", "form"]
 """A subscribable topic: a type of event or widget message, or a subject of `QuestionAsked`."""
 
 
-def topics_of(event: object) -> tuple[Topic, ...]:
+def event_topics(event: object) -> tuple[Topic, ...]:
     """Returns the topics whose listeners get an event: its type, and for some questions what they are about
     (`approval`, `plan`, `form`)."""
     if isinstance(event, QuestionAsked):
@@ -64,16 +64,16 @@ class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
     show_message: ShowMessage
     copy: CopyText
     notify_waiting: NotifyWaiting
-    tells_alt: Callable[[], bool]
+    reports_alt_separately: Callable[[], bool]
     """Returns whether the terminal tells Alt from an Escape before a key."""
-    tasks: Tasks
+    tasks: BackgroundTasks
     action_table: ActionTable
-    user_keys: UserKeys
+    user_keys: UserKeyBindings
     current_theme: CurrentTheme
-    presenter: Presenter
+    presenter: TranscriptPresenter
     status: StatusLines
-    session_texts: BackgroundIndexer
-    project_history: ProjectHistory
+    session_texts: BackgroundSessionIndexer
+    project_history: ProjectPromptHistory
     transcript: Transcript
     search_bar: SearchBar
     editor: PromptEditor
@@ -97,7 +97,7 @@ class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
     """Runs an action by its id."""
     connected_extensions: Callable[[], "ConnectedExtensions | None"]
     """Returns what the session's extensions add, once they are loaded."""
-    page: "GetPage"
+    page: "GetFeaturePage"
     """Returns the page of another feature."""
 
     @property
@@ -120,7 +120,7 @@ class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
             path, line, find_editor_command(configured_editor(self.assembled), env), env
         )
 
-    def save_default(self, name: str, value: Any) -> None:
+    def save_default_setting(self, name: str, value: Any) -> None:
         """Saves a setting as the user's default; None removes the user's value. Raises
         `SettingRefused`."""
         effective_settings = self.assembled.effective_settings
@@ -136,14 +136,14 @@ class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
         self.status.show_stoppable_activity(text)
 
 
-class Subscription(msgspec.Struct, Generic[P], frozen=True):
+class FeatureSubscription(msgspec.Struct, Generic[P], frozen=True):
     """Which function of a page is called for events of some topics. Asynchronous functions run as background tasks."""
 
     topics: tuple[Topic, ...]
     handle: Callable[[P, Any], object]
 
 
-class Feature(Protocol[P]):
+class TuiFeature(Protocol[P]):
     """The protocol of a feature of the full screen: a page with its slash commands, keys and event subscriptions, each
     optional.
 
@@ -151,7 +151,7 @@ class Feature(Protocol[P]):
 
     slash_commands: Sequence[SlashCommand[P]] = ()
     keys: Sequence[PageKey[P]] = ()
-    subscriptions: Sequence[Subscription[P]] = ()
+    subscriptions: Sequence[FeatureSubscription[P]] = ()
     above_editor: Sequence[Callable[[P], Widget]] = ()
     """Creates the widgets that the feature shows above the editor all the time."""
 
@@ -160,7 +160,7 @@ class Feature(Protocol[P]):
         ...
 
 
-class GetPage(Protocol):
+class GetFeaturePage(Protocol):
     """The protocol of a function that returns the page of a feature, which it creates on first use."""
 
-    def __call__(self, feature: Feature[P]) -> P: ...
+    def __call__(self, feature: TuiFeature[P]) -> P: ...

@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 from textual.widget import Widget
 
 from app.engine.session import Session
-from app.tui.feature import Feature, FeatureServices, Topic, topics_of
-from app.tui.keys.keymap import BindingGroup
+from app.tui.feature import FeatureServices, Topic, TuiFeature, event_topics
+from app.tui.keys.keymap import KeyBindingGroup
 from app.tui.keys.page_keys import textual_bindings
 from app.tui.page_protocols import KeyLabel
-from app.tui.slash_commands import split_command
+from app.tui.slash_commands import split_slash_command
 
-FEATURE_NAMES = (
+TUI_FEATURE_NAMES = (
     "blocks",
     "context",
     "extensions",
@@ -44,14 +44,14 @@ FEATURE_NAMES = (
     "undo",
     "usage",
 )
-FEATURES: tuple[Feature[Any], ...] = tuple(
+TUI_FEATURES: tuple[TuiFeature[Any], ...] = tuple(
     feature
-    for name in FEATURE_NAMES
-    for feature in import_module(f"app.tui.features.{name}.feature").FEATURES
+    for name in TUI_FEATURE_NAMES
+    for feature in import_module(f"app.tui.features.{name}.feature").TUI_FEATURES
 )
 Row = TypeVar("Row")
 
-COMMANDS_BY_GROUP = {
+SLASH_COMMANDS_BY_GROUP = {
     "Model": "model scoped-models thinking login logout",
     "Sessions": "tree resume fork new clone name session copy export import",
     "Context": "context usage compact uncompact rules memory init",
@@ -62,8 +62,10 @@ COMMANDS_BY_GROUP = {
     "Screen": "settings theme reload hotkeys keys help quit",
 }
 """The slash commands in their order, by the headings of `/help`."""
-COMMAND_GROUPS = {name: group for group, names in COMMANDS_BY_GROUP.items() for name in names.split()}
-KEY_ORDER = """
+GROUP_BY_SLASH_COMMAND = {
+    name: group for group, names in SLASH_COMMANDS_BY_GROUP.items() for name in names.split()
+}
+PAGE_KEY_ORDER = """
 app.interrupt app.clear app.exit app.suspend app.palette app.model.select app.model.cycleForward
 app.model.cycleBackward app.session.tree app.session.resume app.session.fork app.session.new
 app.context.show app.compaction.preview app.compaction.undo app.files.undo app.files.redo
@@ -82,34 +84,34 @@ def sort_by_order(rows: Iterable[Row], name: Callable[[Row], str], order: str) -
 
 
 PAGE_KEYS = sort_by_order(
-    (key for feature in FEATURES for key in feature.keys), lambda key: key.id, KEY_ORDER
+    (key for feature in TUI_FEATURES for key in feature.keys), lambda key: key.id, PAGE_KEY_ORDER
 )
-COMMANDS = sort_by_order(
-    (command for feature in FEATURES for command in feature.slash_commands),
+ALL_SLASH_COMMANDS = sort_by_order(
+    (command for feature in TUI_FEATURES for command in feature.slash_commands),
     lambda one: one.name,
-    " ".join(COMMAND_GROUPS),
+    " ".join(GROUP_BY_SLASH_COMMAND),
 )
 BINDINGS = textual_bindings(PAGE_KEYS)
-ARGUMENT_HINTS = {command.name: command.hint for command in COMMANDS}
+ARGUMENT_HINT_BY_SLASH_COMMAND = {command.name: command.hint for command in ALL_SLASH_COMMANDS}
 """Argument names of commands, by command name."""
-_FEATURE_BY_KEY = {key.id: (feature, key) for feature in FEATURES for key in feature.keys}
+_FEATURE_BY_KEY = {key.id: (feature, key) for feature in TUI_FEATURES for key in feature.keys}
 _FEATURE_BY_COMMAND = {
-    command.name: (feature, command) for feature in FEATURES for command in feature.slash_commands
+    command.name: (feature, command) for feature in TUI_FEATURES for command in feature.slash_commands
 }
 
 P = TypeVar("P")
 
 
-def command_names(session: Session, key_label: KeyLabel) -> list[tuple[str, str]]:
+def slash_command_descriptions(session: Session, key_label: KeyLabel) -> list[tuple[str, str]]:
     """Returns all slash commands with descriptions: bayou's, then those of extensions, prompts and
     skills. The first of a name wins."""
-    names = {command.name: command.help_text(key_label) for command in COMMANDS}
+    names = {command.name: command.help_text(key_label) for command in ALL_SLASH_COMMANDS}
     for other in session.commands():
         names.setdefault(other["name"], other.get("description", ""))
     return list(names.items())
 
 
-def screen_keys() -> tuple[BindingGroup, ...]:
+def screen_binding_groups() -> tuple[KeyBindingGroup, ...]:
     """Returns the key bindings of all screens by screen; this imports the screens."""
     from app.tui.features.keys.screens import SCREEN_BINDING_GROUPS  # noqa: PLC0415
 
@@ -121,22 +123,22 @@ class FeatureRegister:
 
     def __init__(self, screen: FeatureServices) -> None:
         self._screen = screen
-        self._pages: dict[Feature[Any], Any] = {}
+        self._pages: dict[TuiFeature[Any], Any] = {}
         self._listeners: dict[Topic, list[Callable[[Any], object]]] = {}
-        for feature in FEATURES:
+        for feature in TUI_FEATURES:
             for one in feature.subscriptions:
                 self.listen(one.topics, partial(self._run_on_page, feature, one.handle))
 
-    def _run_on_page(self, feature: Feature[P], do: Callable[[P, Any], object], event: object) -> object:
+    def _run_on_page(self, feature: TuiFeature[P], do: Callable[[P, Any], object], event: object) -> object:
         return do(self.page(feature), event)
 
-    def page(self, feature: Feature[P]) -> P:
+    def page(self, feature: TuiFeature[P]) -> P:
         if feature not in self._pages:
             self._pages[feature] = feature.page(self._screen)
         return self._pages[feature]
 
     def above_editor(self) -> Iterator[Widget]:
-        for feature in FEATURES:
+        for feature in TUI_FEATURES:
             for widget in feature.above_editor:
                 yield widget(self.page(feature))
 
@@ -146,20 +148,20 @@ class FeatureRegister:
 
     def handle_event(self, event: object) -> None:
         """Passes a session event to the features' listeners of its topics; asynchronous ones run in the background."""
-        for topic in topics_of(event):
+        for topic in event_topics(event):
             for listener in self._listeners.get(topic, ()):
                 if inspect.isawaitable(work := listener(event)):
                     self._screen.tasks.run_action_in_background(work)
 
-    def run_key(self, key_id: str) -> None:
+    def run_key_action(self, key_id: str) -> None:
         feature, key = _FEATURE_BY_KEY[key_id]
-        if inspect.isawaitable(work := key.run_key(self.page(feature))):
+        if inspect.isawaitable(work := key.run_key_action(self.page(feature))):
             self._screen.tasks.run_action_in_background(work)
 
-    async def run_slash(self, text: str) -> bool:
+    async def run_slash_command(self, text: str) -> bool:
         """Runs a typed `/name argument`; returns False if there is no such slash command, so that the text is a
         prompt."""
-        name, argument = split_command(text)
+        name, argument = split_slash_command(text)
         if name not in _FEATURE_BY_COMMAND:
             return False
         feature, command = _FEATURE_BY_COMMAND[name]

@@ -13,13 +13,13 @@ from textual.widget import Widget
 
 from app.tui.feature import FeatureServices
 from app.tui.feature_register import FeatureRegister
-from app.tui.features.permissions.feature import APPROVALS
+from app.tui.features.permissions.feature import APPROVALS_FEATURE
 from app.tui.page_protocols import ShowMessage
-from app.tui.prompt.attachments import join_drafts
-from app.tui.startup import import_model_modules
+from app.tui.prompt.attachments import join_unsent_prompts
+from app.tui.startup import import_model_modules_in_background
 from app.tui.terminal.terminal_parts import suspend_to_shell
-from app.undo.change_records import restored_of
-from app.undo.file_history import has_changes
+from app.undo.change_records import file_restore_data_of_entry
+from app.undo.file_history import entry_has_file_changes
 from app.values.events import (
     AgentSettled,
     CompactionEnd,
@@ -31,16 +31,16 @@ from app.values.events import (
     SessionReplaced,
 )
 from app.values.messages import AssistantMessage
-from tools.amounts import tokens
+from tools.number_formatting import format_token_count
 from widgets.terminal.terminal_control import open_in_external_editor
 from widgets.textual_internals import node_bindings
-from widgets.transcript.blocks import NoteKind
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
 
 
-_REVIEW_MODULE = "app.tui.features.review.page"
+_REVIEW_PAGE_MODULE = "app.tui.features.review.page"
 
 
 def make_feature_services(app: "BayouApp") -> FeatureServices:
@@ -55,7 +55,7 @@ def make_feature_services(app: "BayouApp") -> FeatureServices:
         show_message=app.presenter.add_note,
         copy=app.terminal.clipboard.copy,
         notify_waiting=await_answer,
-        tells_alt=app.terminal.tells_alt,
+        reports_alt_separately=app.terminal.reports_alt_separately,
         tasks=app.tasks,
         action_table=app.action_table,
         user_keys=app.prompt.user_keys,
@@ -92,9 +92,9 @@ def subscribe_app_listeners(app: "BayouApp", register: FeatureRegister) -> None:
     )
     for listener in (app.terminal.title, app.terminal.notifications, cache_misses):
         register.listen(listener.EVENT_TYPES, listener.handle_event)
-    app.page.screens.on_opened = register.page(APPROVALS).show_waiting_banner
+    app.page.screens.on_opened = register.page(APPROVALS_FEATURE).show_waiting_banner
     register.listen((QueueUpdate,), lambda _: app.prompt.unsent_draft.save())
-    register.listen((ModelChanged,), lambda _: import_model_modules(app))
+    register.listen((ModelChanged,), lambda _: import_model_modules_in_background(app))
     register.listen((AgentSettled,), lambda _: app.tasks.spawn(app.status.update_git_state()))
     register.listen((EntryAppended,), lambda event: _update_git_state_after_restore(app, event))
     register.listen((EntryAppended,), lambda event: _expect_review(app, event))
@@ -103,22 +103,26 @@ def subscribe_app_listeners(app: "BayouApp", register: FeatureRegister) -> None:
 
 def _update_git_state_after_restore(app: "BayouApp", event: Event) -> None:
     """Updates the git state after undo or a review restored files, which happens outside of runs."""
-    if isinstance(event, EntryAppended) and restored_of(event.entry) is not None:
+    if isinstance(event, EntryAppended) and file_restore_data_of_entry(event.entry) is not None:
         app.tasks.spawn(app.status.update_git_state())
 
 
 def _expect_review(app: "BayouApp", event: Event) -> None:
     """Imports the review desk in the background once there are changes, so that its first opening does not wait."""
-    if isinstance(event, EntryAppended) and has_changes(event.entry) and _REVIEW_MODULE not in sys.modules:
-        app.tasks.spawn(asyncio.to_thread(import_module, _REVIEW_MODULE))
+    if (
+        isinstance(event, EntryAppended)
+        and entry_has_file_changes(event.entry)
+        and _REVIEW_PAGE_MODULE not in sys.modules
+    ):
+        app.tasks.spawn(asyncio.to_thread(import_module, _REVIEW_PAGE_MODULE))
 
 
 def _update_editor_for_session(app: "BayouApp") -> None:
-    app.tasks.spawn(app.page.first_screen.load(app.presenter.update_first_page))
+    app.tasks.spawn(app.page.first_screen.load(app.presenter.update_welcome_page))
     app.prompt.key_texts.update_placeholder()
     if (left := app.prompt.unsent_draft.move_to_new_session()) is not None:
         app.editor.restore(
-            left if app.editor.model.is_blank else join_drafts([app.editor.model.draft(), left])
+            left if app.editor.model.is_blank else join_unsent_prompts([app.editor.model.draft(), left])
         )
 
 
@@ -137,7 +141,7 @@ async def run_action_on_first_node(app: App[Any], nodes: Iterable[DOMNode], acti
             return
 
 
-PROMPT_CACHE_SECONDS = 300
+PROMPT_CACHE_LIFETIME_SECONDS = 300
 """The minimum time for which providers keep a prompt in the cache."""
 
 
@@ -159,9 +163,9 @@ class CacheMissReporter:
         if not isinstance(message, AssistantMessage) or message.stop_reason in ("error", "aborted"):
             return
         if self._is_notice_enabled() and self._is_cache_miss(message):
-            sent = tokens(message.usage.input + message.usage.cache_write)
+            sent = format_token_count(message.usage.input + message.usage.cache_write)
             self._show_message(
-                f"The prompt cache was missed: {sent} tokens were sent uncached.", NoteKind.WARNING
+                f"The prompt cache was missed: {sent} tokens were sent uncached.", AppNoteKind.WARNING
             )
         self._last_message = message
 
@@ -171,5 +175,5 @@ class CacheMissReporter:
             before is not None
             and before.usage.cache_read + before.usage.cache_write > 0
             and message.usage.cache_read == 0
-            and message.timestamp - before.timestamp < PROMPT_CACHE_SECONDS * 1000
+            and message.timestamp - before.timestamp < PROMPT_CACHE_LIFETIME_SECONDS * 1000
         )

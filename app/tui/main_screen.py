@@ -10,27 +10,27 @@ from textual import events, on
 from textual.screen import Screen
 
 from app.tui.feature_register import FeatureRegister
-from app.tui.features.permissions.feature import APPROVALS
-from app.tui.features.screen.feature import QUEUE, SCREEN
-from app.tui.features.side.feature import SIDE
+from app.tui.features.permissions.feature import APPROVALS_FEATURE
+from app.tui.features.screen.feature import APP_ACTIONS_FEATURE, MESSAGE_QUEUE_FEATURE
+from app.tui.features.side.feature import SIDE_PANEL_FEATURE
 from app.tui.keys.key_hints import KeyHintUpdater
 from app.tui.page_protocols import SpawnTask
-from app.tui.prompt.project_history import ProjectHistory
-from app.tui.prompt.sending import PromptSender
+from app.tui.prompt.project_history import ProjectPromptHistory
+from app.tui.prompt.prompt_sender import PromptSender
 from app.tui.prompt.unsent_draft import UnsentDraft
 from app.tui.status.status_lines import StatusLines
-from widgets.editor.chips import UnsentPrompt
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_chips import UnsentPrompt
+from widgets.editor.prompt_editor import PromptEditor
 from widgets.status.approval import ApprovalBar
 from widgets.status.queue import QueueView
 from widgets.textual_internals import paint_changed_widgets
 from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
-ROWS_FOR_MARGINS = 16
+MIN_PAGE_ROWS_FOR_MARGINS = 16
 """Rows of the terminal from which margins are shown."""
 _SHORT_CLASS, _TALL_CLASS = "-short", "-tall"
-_MIN_ROWS_OF_TALL = 7
+_MIN_TERMINAL_ROWS_OF_TALL_PAGE = 7
 
 
 class MainScreen(Screen[None]):
@@ -39,7 +39,7 @@ class MainScreen(Screen[None]):
     AUTO_FOCUS: ClassVar[str | None] = ""
     """No automatic focus: the editor has the focus from the start, and a change would style two
     widgets again."""
-    VERTICAL_BREAKPOINTS = [(0, _SHORT_CLASS), (_MIN_ROWS_OF_TALL, _TALL_CLASS)]  # noqa: RUF012  (declared so by Screen)
+    VERTICAL_BREAKPOINTS = [(0, _SHORT_CLASS), (_MIN_TERMINAL_ROWS_OF_TALL_PAGE, _TALL_CLASS)]  # noqa: RUF012  (declared so by Screen)
 
     def __init__(
         self,
@@ -48,18 +48,19 @@ class MainScreen(Screen[None]):
         transcript: Transcript,
         search_bar: SearchBar,
         sending: PromptSender,
-        remembered: ProjectHistory,
+        remembered: ProjectPromptHistory,
         unsent: UnsentDraft,
         register: FeatureRegister,
         status: StatusLines,
         key_texts: KeyHintUpdater,
         spawn: SpawnTask,
-        update_first_page: Callable[[], None],
-        lift_transcript: Callable[[], None],
+        update_welcome_page: Callable[[], None],
+        lift_transcript_above_sheet: Callable[[], None],
     ) -> None:
         # Set before the first resize, which would style and paint the page a second time.
         super().__init__(
-            id="_default", classes=_TALL_CLASS if self.app.size.height >= _MIN_ROWS_OF_TALL else _SHORT_CLASS
+            id="_default",
+            classes=_TALL_CLASS if self.app.size.height >= _MIN_TERMINAL_ROWS_OF_TALL_PAGE else _SHORT_CLASS,
         )
         paint_changed_widgets(self)
         self._editor = editor
@@ -69,14 +70,14 @@ class MainScreen(Screen[None]):
         self._project_history = remembered
         self._unsent_draft = unsent
         self._register = register
-        self._queued = register.page(QUEUE)
-        self._approvals = register.page(APPROVALS)
+        self._queued = register.page(MESSAGE_QUEUE_FEATURE)
+        self._approvals = register.page(APPROVALS_FEATURE)
         self._status = status
-        self._side_lists = register.page(SIDE)
+        self._side_lists = register.page(SIDE_PANEL_FEATURE)
         self._key_texts = key_texts
         self._spawn = spawn
-        self._update_first_page = update_first_page
-        self._lift_transcript = lift_transcript
+        self._update_first_page = update_welcome_page
+        self._lift_transcript = lift_transcript_above_sheet
 
     @on(events.ScreenResume)
     def _skip_first_style_update(self, event: events.ScreenResume) -> None:
@@ -89,8 +90,8 @@ class MainScreen(Screen[None]):
     def _fit_page(self) -> None:
         """Fits the page to the terminal's size before the first paint: margins if there are enough rows, the side panel
         if there are enough columns."""
-        self._side_lists.fit_to_width(self.app.size.width)
-        margin = int(self.app.size.height >= ROWS_FOR_MARGINS)
+        self._side_lists.fit_to_page_width(self.app.size.width)
+        margin = int(self.app.size.height >= MIN_PAGE_ROWS_FOR_MARGINS)
         if self._transcript.styles.margin.top != margin:
             self._transcript.styles.margin = (margin, 0)
         self._approvals.screen_resized()
@@ -103,7 +104,7 @@ class MainScreen(Screen[None]):
     @on(PromptEditor.Submitted)
     @on(PromptEditor.FollowUp)
     def _send_prompt(self, message: PromptEditor.Submitted | PromptEditor.FollowUp) -> None:
-        if self._approvals.chooses_answer(message.text):
+        if self._approvals.answers_open_question(message.text):
             return
         how = "follow_up" if isinstance(message, PromptEditor.FollowUp) else "steer"
         self._project_history.add_prompt(message.draft)
@@ -114,7 +115,7 @@ class MainScreen(Screen[None]):
     def _draft_changed(self, message: PromptEditor.Changed) -> None:
         self._unsent_draft.editor_changed(message.draft)
         self._approvals.editor_changed()
-        self._register.page(SCREEN).stop_or_leave.reset_double_press()
+        self._register.page(APP_ACTIONS_FEATURE).stop_or_leave.reset_double_press()
 
     # Messages of the queue
 
@@ -126,11 +127,11 @@ class MainScreen(Screen[None]):
             case QueueView.SwitchRequested():
                 self._queued.session.queues.move_to_other_queue(message.row_id)
             case _:
-                self._queued.edit_message(message.row_id)
+                self._queued.edit_queued_message(message.row_id)
 
     @on(QueueView.MoveRequested)
     def _move_queued(self, message: QueueView.MoveRequested) -> None:
-        self._queued.move_message(message.row_id, message.delta)
+        self._queued.move_queued_message(message.row_id, message.delta)
 
     # Messages of the approval bar
 
@@ -144,7 +145,7 @@ class MainScreen(Screen[None]):
 
     @on(ApprovalBar.EditRequested)
     def _approval_edited(self) -> None:
-        self._spawn(self._approvals.edit_call())
+        self._spawn(self._approvals.edit_waiting_call())
 
     @on(ApprovalBar.Left)
     @on(QueueView.Left)
@@ -164,7 +165,7 @@ class MainScreen(Screen[None]):
         """Shows the key hints of blocks above the editor while the transcript has the focus, and the current activity
         again when the editor has it."""
         if event.widget is self._transcript:
-            self._status.show_hint(self._key_texts.block_hints, is_hints=True)
+            self._status.show_temporary_status(self._key_texts.block_hints, is_hints=True)
         elif event.widget is self._editor:
             self._status.restore_activity()
 

@@ -11,21 +11,27 @@ from textual.app import App
 from textual.screen import Screen
 
 from app.assembly.assembled_session import AssembledSession
+from app.tui.background_tasks import (
+    BackgroundTasks,
+    GarbageScheduler,
+    action_failure_kind,
+    action_failure_text,
+    report_background_task_error,
+)
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.key_hints import EDITOR_PLACEHOLDER, make_next_step_finder
+from app.tui.keys.key_hints import PROMPT_EDITOR_PLACEHOLDER, make_failure_advice_finder
 from app.tui.page_protocols import HandleRequest
 from app.tui.status.status_lines import StatusLines
-from app.tui.tasks import GarbageScheduler, Tasks, failure_kind_of, failure_text_of, report_task_fault
-from app.tui.transcript.presenter import Presenter
-from app.tui.transcript.welcome import WelcomeMessage
+from app.tui.transcript.presenter import TranscriptPresenter
+from app.tui.transcript.welcome_page import WelcomePage
 from app.values.events import Event
-from widgets.editor.prompt import PromptEditor
-from widgets.screens.requests import ScreenRequest
+from widgets.editor.prompt_editor import PromptEditor
+from widgets.screens.screen_request import ScreenRequest
 from widgets.status.approval import ApprovalBar
-from widgets.status.footer import StatusFooter
-from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
 from widgets.status.side_panel import SidePanel
+from widgets.status.status_footer import StatusFooter
+from widgets.status.status_header import StatusHeader
 from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
@@ -49,21 +55,21 @@ class PageParts:
         set after the start."""
         session, key_label = assembled.session, table.key_label
         self.transcript = Transcript(id="transcript", clock=clock)
-        self.editor = PromptEditor(placeholder=EDITOR_PLACEHOLDER, id="editor")
+        self.editor = PromptEditor(placeholder=PROMPT_EDITOR_PLACEHOLDER, id="editor")
         self.header = StatusHeader(id="header")
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
         self.search_bar = SearchBar(self.transcript, id="search")
         self.approval_bar = ApprovalBar(clock=clock, give_back=self.editor.insert, id="approval")
         self.side_panel = SidePanel(id="side")
-        self.first_screen = WelcomeMessage(assembled, key_label, lambda: app.size.height)
-        self.presenter = Presenter(
+        self.first_screen = WelcomePage(assembled, key_label, lambda: app.size.height)
+        self.presenter = TranscriptPresenter(
             session,
             self.transcript,
             hear,
             key_label,
             clock,
-            make_next_step_finder(assembled.model_choice, table.key_of, env),
+            make_failure_advice_finder(assembled.model_choice, table.key_of, env),
             lambda work: self.tasks.spawn(work),
             self.first_screen.welcome_blocks,
         )
@@ -77,11 +83,11 @@ class PageParts:
             key_label=key_label,
             clock=clock,
         )
-        self.tasks = Tasks(
-            fault=partial(report_task_fault, app, is_ready),
+        self.tasks = BackgroundTasks(
+            fault=partial(report_background_task_error, app, is_ready),
             refused=lambda problem: self.presenter.add_note(
-                failure_text_of(problem, key_label),
-                failure_kind_of(problem),
+                action_failure_text(problem, key_label),
+                action_failure_kind(problem),
             ),
             done=self.status.refresh_all,
         )
@@ -92,7 +98,7 @@ class PageParts:
 class ScreenOpener:
     """Opens screens of one application and returns their answers."""
 
-    def __init__(self, app: App[Any], tasks: Tasks, transcript: Transcript) -> None:
+    def __init__(self, app: App[Any], tasks: BackgroundTasks, transcript: Transcript) -> None:
         self._app = app
         self._tasks = tasks
         self._transcript = transcript
@@ -117,16 +123,18 @@ class ScreenOpener:
             await asyncio.shield(mounted)
             self.on_opened(screen)
             # at each layout, because a sheet has its height only once its text is wrapped
-            screen.screen_layout_refresh_signal.subscribe(screen, lambda _: self.lift_transcript())
-            screen.call_after_refresh(self.lift_transcript)
+            screen.screen_layout_refresh_signal.subscribe(
+                screen, lambda _: self.lift_transcript_above_sheet()
+            )
+            screen.call_after_refresh(self.lift_transcript_above_sheet)
             return await answer
         finally:
             await mounted  # a screen cannot be closed while it is being mounted
             if self._app.screen_stack[-1:] == [screen]:  # the caller was cancelled
                 self._app.pop_screen()
-            self._app.call_later(self.lift_transcript)
+            self._app.call_later(self.lift_transcript_above_sheet)
 
-    def lift_transcript(self) -> None:
+    def lift_transcript_above_sheet(self) -> None:
         """Moves the first page up, so that it is visible above the sheet that covers its lower part."""
         sheets = self._app.screen.query("#sheet")
         top = sheets.first().region.y if sheets else self._transcript.region.bottom

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from textual.screen import Screen
 
-from widgets.transcript.blocks import NoteKind
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 HandleRequest = Callable[[Any], Awaitable[None] | None]
 """Handles a screen's `ScreenRequest` while the screen stays open."""
@@ -22,7 +22,7 @@ class AskOnScreen(Protocol):
 class ShowMessage(Protocol):
     """The protocol of a function that adds a message of bayou to the transcript."""
 
-    def __call__(self, text: str, kind: NoteKind = NoteKind.INFO) -> object: ...
+    def __call__(self, text: str, kind: AppNoteKind = AppNoteKind.INFO) -> object: ...
 
 
 class NotifyWaiting(Protocol):

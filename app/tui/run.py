@@ -19,38 +19,38 @@ os.environ.setdefault("TEXTUAL_FPS", "240")
 from textual.driver import Driver
 
 from app.assembly.assembled_session import AssembledSession
-from app.assembly.crash_report import Crash, print_crash, report_crash
-from app.assembly.first_prompt import CommandLineInput, combine_input
-from app.assembly.options import Options, UsageError
+from app.assembly.command_line_options import CommandLineOptions, UsageError
+from app.assembly.command_line_prompt import CommandLinePrompts, combine_command_line_prompts
+from app.assembly.crash_report import CrashReport, print_crash_report, report_crash
 from app.assembly.session_builder import assemble_session
-from app.assembly.shutdown import close_session, force_exit_deadline
-from app.assembly.signals import ENDING_SIGNALS, handle_signals
+from app.assembly.shutdown import close_session, force_exit_after_timeout
+from app.assembly.signals import TERMINATION_SIGNALS, handle_signals
 from app.engine.session import Session
 from app.exit_codes import CRASHED, USAGE_ERROR
 from app.printing import print_problem, safe_text
-from app.resources.paths import Paths, styles_dir
+from app.resources.paths import BayouPaths, shipped_styles_dir
 from app.sessions.errors import SessionError
 from app.tui import current_theme
 from app.tui.app import BayouApp
 from app.tui.current_theme import query_terminal_appearance
-from app.tui.startup import StartOptions, make_extension_loader
-from tools.files.existence import exists
+from app.tui.startup import TuiStartOptions, make_extension_loader
+from tools.files.path_existence import exists
 from widgets.terminal.early_terminal import EarlyTerminal
 from widgets.terminal.terminal_control import restore_terminal
 from widgets.terminal.terminal_driver import TerminalDriver
 from widgets.terminal.terminal_output import TerminalOutputDiff
-from widgets.textual_internals import set_fault_handler
+from widgets.textual_internals import set_unhandled_error_handler
 from widgets.transcript.leaves.safe_text import clean
 
-TASKS_TIMEOUT = 0.3
+SHUTDOWN_TASKS_TIMEOUT = 0.3
 """Seconds to wait at the end for cancelled tasks that the user started."""
 
-THREADS_TIMEOUT = 1.0
+SHUTDOWN_THREADS_TIMEOUT = 1.0
 """Seconds to wait at the end for threads. Their files are replaced atomically or continued at the
 next start."""
 
 
-def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
+def run_tui(options: CommandLineOptions, paths: BayouPaths, held: EarlyTerminal) -> int:
     """Runs the full screen and returns the exit code. `held`: the terminal, held since the start of
     the process, with its replies so far."""
     stood_in = paths.cwd
@@ -61,10 +61,10 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
         print_problem(str(problem))
         return USAGE_ERROR
     if assembled.theme_name == "system":
-        assembled.theme_name = current_theme.system_theme(query_terminal_appearance(held))
-    read = partial(combine_input, cwd=stood_in, permissions=assembled.session.permissions)
-    given = CommandLineInput() if options.extension_flags else read(options)
-    opening = StartOptions(
+        assembled.theme_name = current_theme.theme_for_terminal_background(query_terminal_appearance(held))
+    read = partial(combine_command_line_prompts, cwd=stood_in, permissions=assembled.session.permissions)
+    given = CommandLinePrompts() if options.extension_flags else read(options)
+    opening = TuiStartOptions(
         load_extensions=make_extension_loader(assembled, options, paths),
         opens_sessions=options.resume,
         indexes_sessions=True,
@@ -78,10 +78,10 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
         assembled,
         opening=opening,
         home=paths.home,
-        css_path=sorted(styles_dir().glob("*.tcss")),
+        css_path=sorted(shipped_styles_dir().glob("*.tcss")),
         when_leaving=leaving.begin,
     )
-    faults = FaultReporter(app, paths.crash_dir)
+    faults = InternalErrorReporter(app, paths.crash_dir)
     terminal = assembled.effective_settings.settings.terminal
     app.driver_class = cast(
         type[Driver],
@@ -99,11 +99,11 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
     if terminal.scroll_regions:
         TerminalOutputDiff(app, app.terminal.images.overlay).install_output_diff()
     code = asyncio.run(_run_app(app, leaving, faults, mouse=terminal.mouse))
-    leaving.say_goodbye()
+    leaving.print_closing_message_and_exit()
     if faults.refused is not None:
         raise faults.refused
     if faults.crash is not None:
-        return print_crash(faults.crash)
+        return print_crash_report(faults.crash)
     return code
 
 
@@ -124,19 +124,19 @@ class TimedShutdown:
         """Starts the shutdown; further calls have no effect."""
         if self._code is None:
             self._code = code
-            self._cancel_deadline = force_exit_deadline(code, self._force_exit)
+            self._cancel_deadline = force_exit_after_timeout(code, self._force_exit)
 
     async def close_session(self, session: Session) -> None:
         await close_session(session, self._problems.append)
 
-    def expect_threads(self) -> None:
+    def limit_wait_for_threads(self) -> None:
         """Limits the wait for threads, the last step of the shutdown, because an export can take
         seconds."""
-        timer = threading.Timer(THREADS_TIMEOUT, self._end_without_threads)
+        timer = threading.Timer(SHUTDOWN_THREADS_TIMEOUT, self._end_without_threads)
         timer.daemon = True
         timer.start()
 
-    def say_goodbye(self) -> None:
+    def print_closing_message_and_exit(self) -> None:
         """Prints the closing message and ends the process. There is no time limit, because the message may be a whole
         transcript; Ctrl+C ends it."""
         self._goodbye.acquire()  # never released: the other side ends the process
@@ -156,7 +156,7 @@ class TimedShutdown:
                 print_problem(problem)
         except OSError:
             pass  # the terminal is gone
-        force_exit_deadline(self._code or 0)
+        force_exit_after_timeout(self._code or 0)
 
     def _force_exit(self) -> None:
         """Called when the shutdown takes too long: restores the terminal, prints how to resume and ends the process."""
@@ -165,10 +165,12 @@ class TimedShutdown:
         if not self._early_terminal.is_terminal_restored:
             restore_terminal(self._early_terminal.terminal_attributes)
         problems = "".join(f"bayou: {safe_text(problem)}\n" for problem in self._problems)
-        os.write(1, f"{resume_hint(self._assembled)}{problems}".encode())
+        os.write(1, f"{resume_command_hint(self._assembled)}{problems}".encode())
 
 
-async def _run_app(app: BayouApp, leaving: TimedShutdown, faults: "FaultReporter", *, mouse: bool) -> int:
+async def _run_app(
+    app: BayouApp, leaving: TimedShutdown, faults: "InternalErrorReporter", *, mouse: bool
+) -> int:
     ending: set[asyncio.Task[None]] = set()
 
     def end_on_signal(number: int) -> None:
@@ -179,14 +181,16 @@ async def _run_app(app: BayouApp, leaving: TimedShutdown, faults: "FaultReporter
         app.prepare_exit(128 + number)
         ending.add(asyncio.ensure_future(_end_app(app, leaving, 128 + number)))
 
-    handle_signals(ENDING_SIGNALS, end_on_signal, at_once=lambda number: leaving.begin(128 + number))
+    handle_signals(TERMINATION_SIGNALS, end_on_signal, at_once=lambda number: leaving.begin(128 + number))
     try:
         code = await app.run_async(mouse=mouse)
     finally:
         leaving.begin(1)
-        await asyncio.gather(app.tasks.cancel_running(TASKS_TIMEOUT), leaving.close_session(app.session))
+        await asyncio.gather(
+            app.tasks.cancel_running(SHUTDOWN_TASKS_TIMEOUT), leaving.close_session(app.session)
+        )
     if faults.crash is None and faults.refused is None:
-        leaving.expect_threads()
+        leaving.limit_wait_for_threads()
     return code or 0
 
 
@@ -195,18 +199,18 @@ async def _end_app(app: BayouApp, leaving: TimedShutdown, code: int) -> None:
     app.exit(code)
 
 
-class FaultReporter:
+class InternalErrorReporter:
     """Ends the program on an internal error with a report file, without a traceback on the terminal."""
 
     def __init__(self, app: BayouApp, crash_dir: Path) -> None:
         self._app = app
         self._crash_dir = crash_dir
-        self.crash: Crash | None = None
+        self.crash: CrashReport | None = None
         self.refused: UsageError | None = None
         """An error in the command line that was found only after the start."""
-        set_fault_handler(app, self.report_error)
+        set_unhandled_error_handler(app, self.report_internal_error)
 
-    def report_error(self, error: Exception) -> None:
+    def report_internal_error(self, error: Exception) -> None:
         if isinstance(error, UsageError):
             self.refused = error
             self._app.exit(USAGE_ERROR)
@@ -215,7 +219,7 @@ class FaultReporter:
             self._app.exit(CRASHED)
 
 
-_MAX_MESSAGE_CELLS = 100
+_MAX_CLOSING_MESSAGE_CELLS = 100
 """The maximum line width of the closing message, for readability."""
 
 
@@ -233,26 +237,26 @@ def print_closing_message(assembled: AssembledSession) -> None:
     elif wanted == "last-answer" and message is not None and message.text:
         from widgets.transcript.markdown.markdown_stream import format_for_print  # noqa: PLC0415  (only for this way out)
 
-        width = min(_MAX_MESSAGE_CELLS, shutil.get_terminal_size().columns)
+        width = min(_MAX_CLOSING_MESSAGE_CELLS, shutil.get_terminal_size().columns)
         sys.stdout.write(format_for_print(_last_paragraphs(message.text), width).rstrip("\n") + "\n\n")
-    sys.stdout.write(resume_hint(assembled))
+    sys.stdout.write(resume_command_hint(assembled))
 
 
 def _last_paragraphs(text: str) -> str:
     """Returns only the last paragraphs of a very large answer, because formatting all of it would take seconds."""
-    if len(text) <= _MAX_ANSWER_CHARS:
+    if len(text) <= _MAX_PRINTED_ANSWER_CHARS:
         return text
-    start = text.find("\n\n", len(text) - _MAX_ANSWER_CHARS)
-    start = len(text) - _MAX_ANSWER_CHARS if start < 0 else start + 2
+    start = text.find("\n\n", len(text) - _MAX_PRINTED_ANSWER_CHARS)
+    start = len(text) - _MAX_PRINTED_ANSWER_CHARS if start < 0 else start + 2
     fence = "```\n" if text.count("\n```", 0, start) % 2 else ""
     return f"(The beginning of this answer is in the session.)\n\n{fence}{text[start:]}"
 
 
-_MAX_ANSWER_CHARS = 50_000
+_MAX_PRINTED_ANSWER_CHARS = 50_000
 """The maximum number of characters of the last answer in the closing message."""
 
 
-def resume_hint(assembled: AssembledSession) -> str:
+def resume_command_hint(assembled: AssembledSession) -> str:
     log = assembled.session.log
     if log.path is None or not exists(log.path):
         return ""

@@ -32,11 +32,11 @@ class SlashCommand(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
         return self.help.format(key=key_label(*self.key) or "a key")
 
 
-COMMAND_ALIASES = {"exit": "quit", "clear": "new"}
+SLASH_COMMAND_ALIASES = {"exit": "quit", "clear": "new"}
 """Aliases for commands of other agents with the same meaning. Lists do not show them."""
 
 
-def split_command(text: str) -> tuple[str, str]:
+def split_slash_command(text: str) -> tuple[str, str]:
     """Splits `/name argument` into the command's name and its argument."""
     name, _, argument = text[1:].strip().partition(" ")
-    return COMMAND_ALIASES.get(name, name), argument.strip()
+    return SLASH_COMMAND_ALIASES.get(name, name), argument.strip()

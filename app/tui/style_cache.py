@@ -17,7 +17,7 @@ import textual.css.parse
 from textual.css.model import Selector, SelectorSet
 from textual.css.styles import Styles
 
-from tools.files.atomic_replacement import replace_atomically
+from tools.files.atomic_replacement import replace_file_atomically
 
 ParsedRules = Mapping[tuple[Any, ...], list[Any]]
 """Parsed rules by their source: text, location and precedence."""
@@ -38,7 +38,7 @@ _PICKLABLE_MODULES = (
 )
 
 
-def load_rules(path: Path, variables: Mapping[str, str]) -> ParsedRules:
+def load_cached_style_rules(path: Path, variables: Mapping[str, str]) -> ParsedRules:
     """Loads the parsed style rules of the last start; returns none if the file is missing, unsafe, or from another
     parser or other colours."""
     try:
@@ -52,13 +52,13 @@ def load_rules(path: Path, variables: Mapping[str, str]) -> ParsedRules:
         return {}
 
 
-def save_rules(path: Path, variables: Mapping[str, str], rules: ParsedRules) -> None:
+def save_style_rules_cache(path: Path, variables: Mapping[str, str], rules: ParsedRules) -> None:
     """Saves the parsed style rules for the next start; after an error the next start parses them again."""
     out = io.BytesIO()
     try:
         _RulePickler(out, 5).dump(dict(rules))
         content = out.getvalue()
-        replace_atomically(path, _cache_key(variables, content) + content, mode=0o600, durable=False)
+        replace_file_atomically(path, _cache_key(variables, content) + content, mode=0o600, durable=False)
     except (OSError, pickle.PicklingError):
         pass
 

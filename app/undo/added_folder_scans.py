@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from app.undo.change_records import FileImage, UnstoredFile, display_path
+from app.undo.change_records import FileWithoutStoredContent, StoredFileState, readable_file_name
 from app.undo.disk_files import FoundFolders
-from app.undo.folder_scanners import TooManyFiles
-from app.undo.folder_scans import FolderScan, FolderScanner, ScannedName
+from app.undo.folder_scanners import TooManyFilesToScan
+from app.undo.folder_scans import FolderScan, FolderScanner, ScannedFileState
 from app.undo.git_scan import GitScanFailed
 
 
@@ -35,7 +35,7 @@ class AddedFolderScanner:
         found = await self.inner_scanner.scan()
         seen = {self.absolute_name(name): one for name, one in found.names.items()}
         uncovered = tuple(
-            msgspec.structs.replace(one, path=display_path(self.absolute_name(one.path)))
+            msgspec.structs.replace(one, path=readable_file_name(self.absolute_name(one.path)))
             for one in found.unstored_files
         )
         return FolderScan(names=seen, unstored_files=uncovered, folders=found.folders)
@@ -56,60 +56,62 @@ class ManyFoldersScanner:
         main = await self._main.scan()
         seen, uncovered, folders = dict(main.names), list(main.unstored_files), main.folders
         uncovered += [
-            UnstoredFile(path=display_path(root), why=why)
+            FileWithoutStoredContent(path=readable_file_name(root), why=why)
             for root, why in self._unopened_repositories.items()
         ]
         for one in self._added:
             try:
                 found = await one.scan()
-            except (GitScanFailed, TooManyFiles) as problem:
-                uncovered.append(UnstoredFile(path=display_path(one.root), why=str(problem)))
+            except (GitScanFailed, TooManyFilesToScan) as problem:
+                uncovered.append(
+                    FileWithoutStoredContent(path=readable_file_name(one.root), why=str(problem))
+                )
                 continue
             seen.update(found.names)
             uncovered += found.unstored_files
             folders = _join_folders(folders, found.folders)
         return FolderScan(names=seen, unstored_files=tuple(uncovered), folders=folders)
 
-    async def original_states(self, names: list[str]) -> dict[str, FileImage | str]:
-        found = await self._main.original_states(self._names_in_main(names))
+    async def file_states_at_open(self, names: list[str]) -> dict[str, StoredFileState | str]:
+        found = await self._main.file_states_at_open(self._names_in_main(names))
         for one in self._added:
-            inner = await one.inner_scanner.original_states(
+            inner = await one.inner_scanner.file_states_at_open(
                 [one.relative_name(name) for name in names if one.contains_name(name)]
             )
             found.update({one.absolute_name(name): image for name, image in inner.items()})
         return found
 
-    async def present_states(self, names: list[str]) -> dict[str, ScannedName]:
-        found = await self._main.present_states(self._names_in_main(names))
+    async def present_file_states(self, names: list[str]) -> dict[str, ScannedFileState]:
+        found = await self._main.present_file_states(self._names_in_main(names))
         for one in self._added:
-            inner = await one.inner_scanner.present_states(
+            inner = await one.inner_scanner.present_file_states(
                 [one.relative_name(name) for name in names if one.contains_name(name)]
             )
             found.update({one.absolute_name(name): seen for name, seen in inner.items()})
         return found
 
-    async def unrestorable(self, names: list[str], *, ignored: bool) -> dict[str, str]:
-        found = await self._main.unrestorable(self._names_in_main(names), ignored=ignored)
+    async def list_unrestorable_files(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        found = await self._main.list_unrestorable_files(self._names_in_main(names), ignored=ignored)
         for one in self._added:
             own = [one.relative_name(name) for name in names if one.contains_name(name)]
             if own:
-                inner = await one.inner_scanner.unrestorable(own, ignored=ignored)
+                inner = await one.inner_scanner.list_unrestorable_files(own, ignored=ignored)
                 found.update({one.absolute_name(name): why for name, why in inner.items()})
         return found
 
-    def name_at(self, place: str) -> str | None:
+    def file_name_at_path(self, place: str) -> str | None:
         if any(one.contains_name(place) for one in self._added):
             return place
-        return self._main.name_at(place)
+        return self._main.file_name_at_path(place)
 
     def absolute_path(self, name: str) -> str:
         return name if self._added_folder_of(name) is not None else self._main.absolute_path(name)
 
-    def text(self, image: FileImage | None) -> str | None:
+    def text(self, image: StoredFileState | None) -> str | None:
         return self._main.text(image)
 
-    def moved_head(self) -> tuple[str, str] | None:
-        return self._main.moved_head()
+    def moved_git_head(self) -> tuple[str, str] | None:
+        return self._main.moved_git_head()
 
     async def close(self) -> None:
         for scanner in (self._main, *(one.inner_scanner for one in self._added)):

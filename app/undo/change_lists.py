@@ -9,29 +9,29 @@ from typing import TypeGuard
 import msgspec
 
 from app.sessions.session_log import SessionLog
-from app.undo.change_recorder import ChangeRecorder
+from app.undo.change_recorder import FileChangeRecorder
 from app.undo.change_records import (
-    Change,
-    FileImage,
-    RestoredHunk,
-    UnstoredFile,
-    decode_text,
-    display_path,
-    is_same_image,
-    restored_of,
+    FileWithoutStoredContent,
+    RecordedFileChange,
+    RestoredHunkData,
+    StoredFileState,
+    decode_file_text,
+    file_restore_data_of_entry,
+    is_same_stored_state,
+    readable_file_name,
 )
-from app.undo.content_store import MissingContent, blob_hash
-from app.undo.disk_files import UnsupportedFile, absolute_path_of, read_disk_state
+from app.undo.content_store import StoredContentMissing, blob_hash
+from app.undo.disk_files import UnsupportedFileForUndo, absolute_path_of_name, read_disk_file_state
 from app.undo.file_history import (
-    ChangingPrompt,
-    changes_of,
-    changing_prompts,
-    title_at,
-    with_tool_results,
+    PromptWithFileChanges,
+    load_changes_of_entry,
+    path_with_file_entries,
+    prompt_title_at,
+    prompts_with_file_changes,
 )
-from app.undo.patches import MAX_BYTES, FilePatch, PatchSide, patch_of
-from app.undo.restore_plan import StoredContents, change_sources_text
-from app.undo.review.hunks import ChangedText, hunks_of, without_hunks
+from app.undo.patches import MAX_PATCHED_TEXT_BYTES, FilePatch, FileSideOfPatch, make_file_patch
+from app.undo.restore_plan import ContentStoreWithLimit, text_of_calls_that_changed
+from app.undo.review.hunks import ChangedText, hunks_of_text_change, text_without_hunks
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import UserMessage
 from app.values.user_errors import UserError
@@ -41,7 +41,7 @@ _MAX_COMPARED_FILES = 300
 counts are the sums of the single changes."""
 
 
-class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedFileRow(msgspec.Struct, frozen=True, kw_only=True):
     """One changed file in a list of file changes."""
 
     path: str
@@ -57,16 +57,16 @@ class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
     """The absolute path of the file; empty when it cannot be opened."""
 
 
-class FileSides(msgspec.Struct, frozen=True, kw_only=True):
+class FileBeforeAndAfter(msgspec.Struct, frozen=True, kw_only=True):
     """A file before and after a change, for a review of its hunks."""
 
     name: str
     """The file's name as the operating system takes it, relative to the session's folder or absolute."""
-    before: PatchSide | None
-    after: PatchSide | None
+    before: FileSideOfPatch | None
+    after: FileSideOfPatch | None
     taken_back_hunks: frozenset[str] = frozenset()
     """The hunks of the change that a person has taken back since."""
-    session_side: PatchSide | None = None
+    session_side: FileSideOfPatch | None = None
     """The file as the session left it; like `after`, but without the hunks that were taken back."""
     is_latest: bool = False
     """Whether `session_side` is the latest state, because the comparison reaches to the session's last change."""
@@ -75,15 +75,15 @@ class FileSides(msgspec.Struct, frozen=True, kw_only=True):
     is_shared: bool = False
 
 
-class Differences(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedFileList(msgspec.Struct, frozen=True, kw_only=True):
     """A list of changed files, whose patches are made on demand."""
 
     title: str
     """The title of the list, such as `Changed by “rename the parser”`."""
-    files: tuple[FileDifference, ...]
+    files: tuple[ChangedFileRow, ...]
     patch: Callable[[str], FilePatch]
     """A function that returns the patch of one file. Blocks."""
-    sides: Callable[[str], FileSides | None] = lambda path: None
+    sides: Callable[[str], FileBeforeAndAfter | None] = lambda path: None
     """A function that returns a file before and after; None if its content is not known. Blocks."""
     source: Callable[[str], bytes | None] = lambda path: None
     """A function that returns the new content of a file where it is not the file on disk. Blocks."""
@@ -116,7 +116,7 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
         return "".join(texts), tuple(lacking)
 
 
-class NoSuchPrompt(UserError):
+class PromptWithoutFileChanges(UserError):
     """Raised if the prompt does not exist on this branch or changed no files."""
 
 
@@ -124,20 +124,20 @@ class _LaterChange(msgspec.Struct, frozen=True):
     """A later change of a file of which hunks had been taken back before."""
 
     taken_back_hunks: frozenset[str]
-    before: FileImage
-    after: FileImage
+    before: StoredFileState
+    after: StoredFileState
 
 
 class _FileChanges(msgspec.Struct, kw_only=True):
     """The changes of one file along a part of a session branch."""
 
     name: str
-    before: FileImage | None
-    after: FileImage | None
+    before: StoredFileState | None
+    after: StoredFileState | None
     """The file after the last call before hunks were taken back, without what a person took back."""
-    session_image: FileImage | None
+    session_image: StoredFileState | None
     """The state in which the session left the file."""
-    changes: list[Change]
+    changes: list[RecordedFileChange]
     changed_by: list[str]
     taken_back_hunks: set[str] = msgspec.field(default_factory=set[str])
     later_changes: list[_LaterChange] = msgspec.field(default_factory=list[_LaterChange])
@@ -146,25 +146,27 @@ class _FileChanges(msgspec.Struct, kw_only=True):
     """Whether a program outside the session changed the file between two of its changes."""
 
 
-class DifferenceBuilder:
+class ChangedFileListBuilder:
     """Builds the lists of files that one session changed."""
 
-    def __init__(self, log: SessionLog, recorder: ChangeRecorder) -> None:
+    def __init__(self, log: SessionLog, recorder: FileChangeRecorder) -> None:
         self._log = log
         self._recorder = recorder
 
-    def session_differences(self) -> Differences:
+    def session_differences(self) -> ChangedFileList:
         """Returns the file changes from the root to the leaf; changes that were taken back are left out."""
         return self._differences_of("Changed by this session", self._leaf_path(), is_now=True)
 
-    def prompt_differences(self, prompt_id: str | None = None) -> Differences:
+    def prompt_differences(self, prompt_id: str | None = None) -> ChangedFileList:
         """Returns the file changes of a prompt, by default of the last one that changed files."""
-        turns = changing_prompts(self._leaf_path())
+        turns = prompts_with_file_changes(self._leaf_path())
         at = _turn_index(turns, prompt_id)
         if at is None:
             if prompt_id is not None:
-                raise NoSuchPrompt(f"The prompt {prompt_id} changed no files on this branch.")
-            return Differences(title="Changed by the last prompt", files=(), patch=lambda path: FilePatch())
+                raise PromptWithoutFileChanges(f"The prompt {prompt_id} changed no files on this branch.")
+            return ChangedFileList(
+                title="Changed by the last prompt", files=(), patch=lambda path: FilePatch()
+            )
         turn = turns[at]
         title = f"Changed by “{turn.title}”" if turn.title else "Changed before the first prompt"
         told = self._differences_of(title, self._with_hunks_taken(turn.entries), is_now=False)
@@ -175,15 +177,15 @@ class DifferenceBuilder:
             newer=turns[at + 1].prompt_id if at + 1 < len(turns) else None,
         )
 
-    def differences_since(self, entry_id: str) -> Differences:
+    def differences_since(self, entry_id: str) -> ChangedFileList:
         """Returns the file changes after an entry of this branch, or from a prompt on."""
         path = self._leaf_path()
         at = next((at for at, entry in enumerate(path) if entry.id == entry_id), None)
         if at is None:
-            raise NoSuchPrompt(f"The entry {entry_id} is not on this branch.")
+            raise PromptWithoutFileChanges(f"The entry {entry_id} is not on this branch.")
         entry = path[at]
         is_prompt = isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
-        title = title_at(path[: at + 1])
+        title = prompt_title_at(path[: at + 1])
         words = f"Changed since “{title}”" if title else "Changed since the beginning"
         return self._differences_of(words, path[at if is_prompt else at + 1 :], is_now=True)
 
@@ -192,16 +194,18 @@ class DifferenceBuilder:
 
     def _leaf_path(self) -> Sequence[Entry]:
         leaf_id = self._log.leaf_id
-        return [] if leaf_id is None else with_tool_results(self._log.path_to(leaf_id), self._log.children)
+        return (
+            [] if leaf_id is None else path_with_file_entries(self._log.path_to(leaf_id), self._log.children)
+        )
 
     def _with_hunks_taken(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Returns the entries of a prompt together with later entries that took back hunks of its changes."""
         path = self._leaf_path()
         at = next(at for at, entry in enumerate(path) if entry.id == entries[-1].id)
-        restores = [entry for entry in path[at + 1 :] if restored_of(entry) is not None]
+        restores = [entry for entry in path[at + 1 :] if file_restore_data_of_entry(entry) is not None]
         return [*entries, *(one for one in restores if _restored_hunks(one, self._entry))]
 
-    def _differences_of(self, title: str, entries: Sequence[Entry], *, is_now: bool) -> Differences:
+    def _differences_of(self, title: str, entries: Sequence[Entry], *, is_now: bool) -> ChangedFileList:
         """Lists the file changes of these entries. `is_now`: they end at the leaf, so a file on disk that
         differs was changed since."""
         contents = self._recorder.contents
@@ -209,10 +213,10 @@ class DifferenceBuilder:
         unknown = {one.path: f"some of its changes are not recorded: {one.why}" for one in unheld}
         is_short = len(stories) <= _MAX_COMPARED_FILES
         real: dict[str, str] = {}
-        files: list[FileDifference] = []
+        files: list[ChangedFileRow] = []
         by_path: dict[str, _FileChanges] = {}
         for story in stories:
-            path = display_path(story.name)
+            path = readable_file_name(story.name)
             by_path[path] = story
             added, removed = (
                 self._changed_line_counts(story, is_now=is_now) if is_short else _sum_line_counts(story)
@@ -220,18 +224,18 @@ class DifferenceBuilder:
             place, is_other = self._absolute_path_and_remark(story, real, looks=is_now and is_short)
             is_other = unknown.get(path, is_other)
             files.append(
-                FileDifference(
+                ChangedFileRow(
                     path=path,
-                    deed=change_label(story.before, story.after),
+                    deed=file_change_label(story.before, story.after),
                     added=added,
                     removed=removed,
-                    changed_by=change_sources_text(story.changed_by),
+                    changed_by=text_of_calls_that_changed(story.changed_by),
                     why="it was changed outside the session in between" if story.has_gap else is_other,
                     absolute_path=place,
                 )
             )
         files += [
-            FileDifference(path=one.path, deed="unknown", why=one.why)
+            ChangedFileRow(path=one.path, deed="unknown", why=one.why)
             for one in unheld
             if one.path not in by_path
         ]
@@ -240,16 +244,16 @@ class DifferenceBuilder:
             story = by_path.get(path)
             return FilePatch() if story is None else _patch_of_changes(story, contents, is_now=is_now)
 
-        def sides(path: str) -> FileSides | None:
+        def sides(path: str) -> FileBeforeAndAfter | None:
             story = by_path.get(path)
             return None if story is None else _file_sides(story, contents, is_now=is_now)
 
-        return Differences(title=title, files=tuple(files), patch=patch, sides=sides)
+        return ChangedFileList(title=title, files=tuple(files), patch=patch, sides=sides)
 
     def _changed_line_counts(self, story: _FileChanges, *, is_now: bool) -> tuple[int, int]:
         """Returns the numbers of added and removed lines of a file: as recorded for a single change, otherwise
         from the combined diff."""
-        if len(story.changes) == 1 and is_same_image(story.session_image, story.after):
+        if len(story.changes) == 1 and is_same_stored_state(story.session_image, story.after):
             return _sum_line_counts(story)
         patch = _patch_of_changes(story, self._recorder.contents, is_now=is_now)
         return patch.added, patch.removed
@@ -259,28 +263,28 @@ class DifferenceBuilder:
     ) -> tuple[str, str]:
         """Returns a changed file's absolute path and, if the file was changed since, a remark."""
         try:
-            place = absolute_path_of(self._recorder.root, story.name, real)
+            place = absolute_path_of_name(self._recorder.root, story.name, real)
             if not looks:
                 return place, ""
-            now = read_disk_state(place, self._recorder.contents.max_file_bytes, reads=False).image
-        except UnsupportedFile as problem:
+            now = read_disk_file_state(place, self._recorder.contents.max_file_bytes, reads=False).image
+        except UnsupportedFileForUndo as problem:
             return "", str(problem)
-        return place, "" if is_same_image(now, story.session_image) else "you changed it since"
+        return place, "" if is_same_stored_state(now, story.session_image) else "you changed it since"
 
 
-def _turn_index(turns: Sequence[ChangingPrompt], prompt_id: str | None) -> int | None:
+def _turn_index(turns: Sequence[PromptWithFileChanges], prompt_id: str | None) -> int | None:
     if prompt_id is None:
         return len(turns) - 1 if turns else None
     return next((at for at, turn in enumerate(turns) if turn.prompt_id == prompt_id), None)
 
 
 def _changes_by_file(
-    entries: Iterable[Entry], contents: StoredContents, entry_of: Callable[[str], Entry | None]
-) -> tuple[list[_FileChanges], tuple[UnstoredFile, ...]]:
+    entries: Iterable[Entry], contents: ContentStoreWithLimit, entry_of: Callable[[str], Entry | None]
+) -> tuple[list[_FileChanges], tuple[FileWithoutStoredContent, ...]]:
     stories: dict[str, _FileChanges] = {}
-    unheld: dict[tuple[str, str], UnstoredFile] = {}
+    unheld: dict[tuple[str, str], FileWithoutStoredContent] = {}
     for entry in entries:
-        changes, uncovered, label = changes_of(entry, contents.store.get)
+        changes, uncovered, label = load_changes_of_entry(entry, contents.store.get)
         unheld.update(((one.path, one.why), one) for one in uncovered)
         hunks = _restored_hunks(entry, entry_of)
         for change in changes:
@@ -288,30 +292,30 @@ def _changes_by_file(
                 _note_taken_hunks(stories, change, hunks)
             else:
                 _add_change(stories, change, label)
-    told = [story for story in stories.values() if not is_same_image(story.before, story.after)]
+    told = [story for story in stories.values() if not is_same_stored_state(story.before, story.after)]
     return sorted(told, key=lambda story: story.name), tuple(unheld.values())
 
 
-def _restored_hunks(entry: Entry, entry_of: Callable[[str], Entry | None]) -> tuple[RestoredHunk, ...]:
+def _restored_hunks(entry: Entry, entry_of: Callable[[str], Entry | None]) -> tuple[RestoredHunkData, ...]:
     """Returns the hunks that a restore took or put back; for a restore that undoes another one, that one's hunks
     turned around."""
-    restored = restored_of(entry)
+    restored = file_restore_data_of_entry(entry)
     if restored is None or restored.hunks or restored.undoes is None:
         return () if restored is None else restored.hunks
     other = entry_of(restored.undoes)
-    undone = None if other is None else restored_of(other)
+    undone = None if other is None else file_restore_data_of_entry(other)
     turned = () if undone is None else undone.hunks
     return tuple(msgspec.structs.replace(hunk, put_back=not hunk.put_back) for hunk in turned)
 
 
 def _note_taken_hunks(
-    stories: dict[str, _FileChanges], change: Change, hunks: tuple[RestoredHunk, ...]
+    stories: dict[str, _FileChanges], change: RecordedFileChange, hunks: tuple[RestoredHunkData, ...]
 ) -> None:
     """Notes which hunks of a file are taken back; the change that contains them stays listed."""
     story = stories.get(change.name)
     if story is None:
         return
-    if any(hunk.edited for hunk in hunks) and is_same_image(story.session_image, change.before):
+    if any(hunk.edited for hunk in hunks) and is_same_stored_state(story.session_image, change.before):
         _add_change(stories, change, "you")
         return
     if any(hunk.put_back and hunk.key not in story.taken_back_hunks for hunk in hunks):
@@ -325,7 +329,7 @@ def _note_taken_hunks(
             story.taken_back_hunks.add(hunk.key)
 
 
-def _add_change(stories: dict[str, _FileChanges], change: Change, label: str) -> None:
+def _add_change(stories: dict[str, _FileChanges], change: RecordedFileChange, label: str) -> None:
     story = stories.get(change.name)
     if story is None:
         story = stories[change.name] = _FileChanges(
@@ -336,7 +340,7 @@ def _add_change(stories: dict[str, _FileChanges], change: Change, label: str) ->
             changes=[],
             changed_by=[],
         )
-    story.has_gap = story.has_gap or not is_same_image(story.session_image, change.before)
+    story.has_gap = story.has_gap or not is_same_stored_state(story.session_image, change.before)
     before, after = change.before, change.after
     if story.taken_back_hunks and _is_file(story.after) and _is_file(before) and _is_file(after):
         story.later_changes.append(_LaterChange(frozenset(story.taken_back_hunks), before, after))
@@ -350,22 +354,22 @@ def _add_change(stories: dict[str, _FileChanges], change: Change, label: str) ->
         story.changed_by.append(label)
 
 
-def _is_file(image: FileImage | None) -> TypeGuard[FileImage]:
+def _is_file(image: StoredFileState | None) -> TypeGuard[StoredFileState]:
     return image is not None and image.kind == "file"
 
 
-def _file_sides(story: _FileChanges, contents: StoredContents, *, is_now: bool) -> FileSides:
+def _file_sides(story: _FileChanges, contents: ContentStoreWithLimit, *, is_now: bool) -> FileBeforeAndAfter:
     before, after = _patch_side(story.before, contents), _patch_side(story.after, contents)
     taken = frozenset(story.taken_back_hunks)
     if story.later_changes:
         after, taken = _with_taken_hunks(story, before, after, contents)
-    return FileSides(
+    return FileBeforeAndAfter(
         name=story.name,
         before=before,
         after=after,
         taken_back_hunks=taken,
         session_side=after
-        if not story.later_changes and is_same_image(story.session_image, story.after)
+        if not story.later_changes and is_same_stored_state(story.session_image, story.after)
         else _patch_side(story.session_image, contents),
         is_latest=is_now,
         folders=tuple(dict.fromkeys(folder for change in story.changes for folder in change.folders)),
@@ -374,12 +378,15 @@ def _file_sides(story: _FileChanges, contents: StoredContents, *, is_now: bool) 
 
 
 def _with_taken_hunks(
-    story: _FileChanges, before: PatchSide | None, after: PatchSide | None, contents: StoredContents
-) -> tuple[PatchSide | None, frozenset[str]]:
+    story: _FileChanges,
+    before: FileSideOfPatch | None,
+    after: FileSideOfPatch | None,
+    contents: ContentStoreWithLimit,
+) -> tuple[FileSideOfPatch | None, frozenset[str]]:
     """Returns the file as the session left it with the hunks in it that were taken back earlier, and those hunks.
 
     A hunk is left out if its lines were changed since."""
-    path = display_path(story.name)
+    path = readable_file_name(story.name)
     old, whole = _text_of(before), _text_of(after)
     session_side = _patch_side(story.session_image, contents)
     lost = set[str]()
@@ -387,13 +394,13 @@ def _with_taken_hunks(
         left, now = (_text_of(_patch_side(image, contents)) for image in (later.before, later.after))
         if old is None or whole is None or left is None or now is None:
             return session_side, frozenset()
-        known = hunks_of(path, old, whole)
+        known = hunks_of_text_change(path, old, whole)
         taken = later.taken_back_hunks & {hunk.key for hunk in known}
         merged = ChangedText(known, taken, left, now)
         found = frozenset(key for key in taken if merged.is_hunk_unchanged(key))
         while True:
-            kept, whole = found, merged.with_hunks_toggled(found)
-            found = kept & {hunk.key for hunk in hunks_of(path, old, whole)}
+            kept, whole = found, merged.text_with_hunks_toggled(found)
+            found = kept & {hunk.key for hunk in hunks_of_text_change(path, old, whole)}
             if found == kept:
                 break  # none has become part of a larger hunk
         lost |= later.taken_back_hunks - kept
@@ -401,46 +408,46 @@ def _with_taken_hunks(
         return session_side, frozenset()
     taken_hunks = [
         hunk
-        for hunk in hunks_of(path, old, whole)
+        for hunk in hunks_of_text_change(path, old, whole)
         if hunk.key in story.taken_back_hunks and hunk.key not in lost
     ]
-    if without_hunks(whole, taken_hunks) != _text_of(session_side):
+    if text_without_hunks(whole, taken_hunks) != _text_of(session_side):
         return session_side, frozenset()
     data = whole.encode("utf-8")
     image = msgspec.structs.replace(story.session_image, hash=blob_hash(data), size=len(data))
-    return PatchSide(image=image, data=data), frozenset(hunk.key for hunk in taken_hunks)
+    return FileSideOfPatch(image=image, data=data), frozenset(hunk.key for hunk in taken_hunks)
 
 
-def _text_of(side: PatchSide | None) -> str | None:
-    if side is None or side.data is None or len(side.data) > MAX_BYTES:
+def _text_of(side: FileSideOfPatch | None) -> str | None:
+    if side is None or side.data is None or len(side.data) > MAX_PATCHED_TEXT_BYTES:
         return None
-    return decode_text(side.data)
+    return decode_file_text(side.data)
 
 
 def _sum_line_counts(story: _FileChanges) -> tuple[int, int]:
     return sum(change.added for change in story.changes), sum(change.removed for change in story.changes)
 
 
-def _patch_of_changes(story: _FileChanges, contents: StoredContents, *, is_now: bool) -> FilePatch:
+def _patch_of_changes(story: _FileChanges, contents: ContentStoreWithLimit, *, is_now: bool) -> FilePatch:
     """Returns the patch of a file's changes; with `is_now` without the hunks that were taken back."""
     after = story.session_image if is_now else story.after
-    return patch_of(
-        display_path(story.name), _patch_side(story.before, contents), _patch_side(after, contents)
+    return make_file_patch(
+        readable_file_name(story.name), _patch_side(story.before, contents), _patch_side(after, contents)
     )
 
 
-def _patch_side(image: FileImage | None, contents: StoredContents) -> PatchSide | None:
+def _patch_side(image: StoredFileState | None, contents: ContentStoreWithLimit) -> FileSideOfPatch | None:
     if image is None:
         return None
     if image.kind == "folder":
-        return PatchSide(image=image, missing_reason="an empty folder")
+        return FileSideOfPatch(image=image, missing_reason="an empty folder")
     try:
-        return PatchSide(image=image, data=contents.store.get(image.hash))
-    except MissingContent as problem:
-        return PatchSide(image=image, missing_reason=str(problem))
+        return FileSideOfPatch(image=image, data=contents.store.get(image.hash))
+    except StoredContentMissing as problem:
+        return FileSideOfPatch(image=image, missing_reason=str(problem))
 
 
-def change_label(before: FileImage | None, after: FileImage | None) -> str:
+def file_change_label(before: StoredFileState | None, after: StoredFileState | None) -> str:
     if before is None:
         return "new" if after is None or after.kind == "file" else f"a new {after.kind}"
     if after is None:

@@ -14,11 +14,11 @@ from app.values.codec import encode_json
 from app.values.entries import CustomEntry, Entry
 from app.values.wire import convert
 
-FILES_ENTRY_TYPE = "bayou.files"
+FILE_CHANGES_ENTRY_TYPE = "bayou.files"
 """The type of the custom entry behind a tool result that records the call's file changes."""
-RESTORED_ENTRY_TYPE = "bayou.restored"
+FILE_RESTORE_ENTRY_TYPE = "bayou.restored"
 """The type of the custom entry that records a restore, so that it can be taken back."""
-MAX_INLINE_CHANGES = 200
+MAX_INLINE_FILE_CHANGES = 200
 """The maximum number of changes that an entry contains; a longer list is stored as a blob."""
 
 RestoreChoice = Literal["restore", "merge", "keep"]
@@ -36,7 +36,7 @@ class _RecordedStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     pass
 
 
-class FileImage(_RecordedStruct, frozen=True, kw_only=True):
+class StoredFileState(_RecordedStruct, frozen=True, kw_only=True):
     """The state of a file, a symbolic link or an empty folder at one moment."""
 
     kind: Literal["file", "link", "folder"] = "file"
@@ -52,21 +52,21 @@ class FileImage(_RecordedStruct, frozen=True, kw_only=True):
         return self.kind, self.hash, self.mode if self.kind == "file" else 0
 
 
-def is_same_image(one: FileImage | None, other: FileImage | None) -> bool:
+def is_same_stored_state(one: StoredFileState | None, other: StoredFileState | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.identity == other.identity
 
 
-class Change(_RecordedStruct, frozen=True, kw_only=True):
+class RecordedFileChange(_RecordedStruct, frozen=True, kw_only=True):
     """A change of one file between two images; `None` means that no file existed."""
 
     path: str
     """The path of the file, relative to the session's folder or absolute; only for display if `raw` is set."""
     raw: bytes | None = None
     """The bytes of a file name that is not valid text; None for other names."""
-    before: FileImage | None = None
-    after: FileImage | None = None
+    before: StoredFileState | None = None
+    after: StoredFileState | None = None
     by: ChangeSource = "tool"
     added: int = 0
     removed: int = 0
@@ -81,12 +81,12 @@ class Change(_RecordedStruct, frozen=True, kw_only=True):
         return self.path if self.raw is None else os.fsdecode(self.raw)
 
 
-def display_path(name: str) -> str:
+def readable_file_name(name: str) -> str:
     """Returns a file name as readable text, also if its bytes are not valid text."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def decode_text(data: bytes) -> str | None:
+def decode_file_text(data: bytes) -> str | None:
     """Decodes a content as text; None when it is not text."""
     if b"\0" in data[:8192]:
         return None
@@ -96,7 +96,7 @@ def decode_text(data: bytes) -> str | None:
         return None
 
 
-def path_fields(name: str) -> dict[str, Any]:
+def path_fields_of_change(name: str) -> dict[str, Any]:
     """Returns the fields of a file change that hold a path."""
     try:
         name.encode()
@@ -106,25 +106,25 @@ def path_fields(name: str) -> dict[str, Any]:
     return {"path": name}
 
 
-class UnstoredFile(_RecordedStruct, frozen=True, kw_only=True):
+class FileWithoutStoredContent(_RecordedStruct, frozen=True, kw_only=True):
     """A file that was or may have been changed and whose content is not stored."""
 
     path: str
     why: str
 
 
-NOTE_CALL_PREFIX = "note-"
+MEMORY_NOTE_CALL_ID_PREFIX = "note-"
 """The beginning of the call ids of the user's notes in context files; each note is undone separately."""
 
 
-class FilesData(_RecordedStruct, frozen=True, kw_only=True):
+class FileChangesData(_RecordedStruct, frozen=True, kw_only=True):
     """The data of a `bayou.files` entry: the file changes of a tool call."""
 
     v: int = 1
     call_id: str = ""
     tool: str = ""
-    changes: tuple[Change, ...] = ()
-    uncovered: tuple[UnstoredFile, ...] = ()
+    changes: tuple[RecordedFileChange, ...] = ()
+    uncovered: tuple[FileWithoutStoredContent, ...] = ()
     more: ContentHash | None = None
     """The hash of a long list of changes that is stored as a blob."""
     count: int = 0
@@ -143,7 +143,7 @@ class FilesData(_RecordedStruct, frozen=True, kw_only=True):
         return self.count or len(self.changes)
 
 
-class RestoredHunk(_RecordedStruct, frozen=True, kw_only=True):
+class RestoredHunkData(_RecordedStruct, frozen=True, kw_only=True):
     """A hunk of a change that a person took back, put back later, or edited."""
 
     key: str
@@ -156,20 +156,20 @@ class RestoredHunk(_RecordedStruct, frozen=True, kw_only=True):
     """Whether the person wrote other lines in place of the hunk, which belong to the change from then on."""
 
 
-class RestoredData(_RecordedStruct, frozen=True, kw_only=True):
+class FileRestoreData(_RecordedStruct, frozen=True, kw_only=True):
     """The data of a `bayou.restored` entry: the file changes of a restore."""
 
     v: int = 1
     id: str
     """The id of the restore; its plan in the ledger has the same id."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RecordedFileChange, ...] = ()
     more: ContentHash | None = None
     count: int = 0
     origin: str | None = msgspec.field(name="from", default=None)
     """The id of the leaf at the time of the restore."""
     target: str | None = msgspec.field(name="to", default=None)
     """The id of the entry whose file state was restored; None: the state before all entries."""
-    kept: tuple[UnstoredFile, ...] = ()
+    kept: tuple[FileWithoutStoredContent, ...] = ()
     """The files that the restore left unchanged, with the reason."""
     undoes: str | None = None
     """The id of the entry of the restore that this one takes back; None if it takes back none."""
@@ -177,7 +177,7 @@ class RestoredData(_RecordedStruct, frozen=True, kw_only=True):
     """Whether the conversation moved to the target entry too."""
     title: str = ""
     interrupted: bool = False
-    hunks: tuple[RestoredHunk, ...] = ()
+    hunks: tuple[RestoredHunkData, ...] = ()
     """The hunks to which the restore was limited; empty: whole files were restored."""
 
     @property
@@ -185,16 +185,16 @@ class RestoredData(_RecordedStruct, frozen=True, kw_only=True):
         return self.count or len(self.changes)
 
 
-_CHANGES = msgspec.json.Decoder(tuple[Change, ...])
+_FILE_CHANGES_DECODER = msgspec.json.Decoder(tuple[RecordedFileChange, ...])
 
 
-def files_of(entry: Entry) -> FilesData | None:
+def file_changes_data_of_entry(entry: Entry) -> FileChangesData | None:
     """Returns the data of a `bayou.files` entry; None for any other entry, and for invalid data."""
-    return _decode_data(entry, FILES_ENTRY_TYPE, FilesData)
+    return _decode_data(entry, FILE_CHANGES_ENTRY_TYPE, FileChangesData)
 
 
-def restored_of(entry: Entry) -> RestoredData | None:
-    return _decode_data(entry, RESTORED_ENTRY_TYPE, RestoredData)
+def file_restore_data_of_entry(entry: Entry) -> FileRestoreData | None:
+    return _decode_data(entry, FILE_RESTORE_ENTRY_TYPE, FileRestoreData)
 
 
 def _decode_data(entry: Entry, kind: str, of: type[Any]) -> Any:
@@ -206,24 +206,24 @@ def _decode_data(entry: Entry, kind: str, of: type[Any]) -> Any:
         return None
 
 
-def to_entry_data(value: FilesData | RestoredData) -> Any:
+def file_data_to_entry_data(value: FileChangesData | FileRestoreData) -> Any:
     """Converts data about file changes to its form in a session entry."""
     return msgspec.to_builtins(value)
 
 
-def encode_changes(changes: Iterable[Change]) -> bytes:
+def encode_file_changes(changes: Iterable[RecordedFileChange]) -> bytes:
     return encode_json(tuple(changes))
 
 
-def decode_changes(data: bytes) -> tuple[Change, ...]:
+def decode_file_changes(data: bytes) -> tuple[RecordedFileChange, ...]:
     """Decodes a stored list of file changes. Raises `ValueError` or `RecursionError` for other data."""
-    return _CHANGES.decode(data)
+    return _FILE_CHANGES_DECODER.decode(data)
 
 
-def merge_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
+def merge_file_changes(changes: Iterable[RecordedFileChange]) -> tuple[RecordedFileChange, ...]:
     """Combines the changes of each file into one, from the first state to the last; files that end
     unchanged are left out."""
-    found: dict[str, Change] = {}
+    found: dict[str, RecordedFileChange] = {}
     for change in changes:
         first = found.get(change.name)
         if first is None:
@@ -236,10 +236,10 @@ def merge_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
             removed=first.removed + change.removed,
             folders=tuple(dict.fromkeys((*first.folders, *change.folders))),
         )
-    return tuple(change for change in found.values() if not is_same_image(change.before, change.after))
+    return tuple(change for change in found.values() if not is_same_stored_state(change.before, change.after))
 
 
-def hashes_of(changes: Iterable[Change]) -> Iterable[str]:
+def content_hashes_of_changes(changes: Iterable[RecordedFileChange]) -> Iterable[str]:
     """Yields the hashes of the contents before and after these file changes."""
     for change in changes:
         for image in (change.before, change.after):

@@ -9,19 +9,25 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from app.undo.change_records import FileImage, UnstoredFile
-from app.undo.content_store import INDEX_COPIES_FOLDER
+from app.undo.change_records import FileWithoutStoredContent, StoredFileState
+from app.undo.content_store import GIT_INDEX_COPIES_FOLDER
 from app.undo.disk_files import find_folders
-from app.undo.folder_scans import FolderScan, FolderScanner, ScanLimits, ScannedContents, ScannedName
-from app.undo.git_scan import GitScanFailed, GitScanner
+from app.undo.folder_scans import (
+    FolderScan,
+    FolderScanLimits,
+    FolderScanner,
+    ScannedContentStore,
+    ScannedFileState,
+)
+from app.undo.git_scan import GitFolderScanner, GitScanFailed
 from app.values.user_errors import UserError
-from tools.files.atomic_replacement import is_temporary_name
-from tools.files.existence import exists
-from tools.git.git_command import make_git_command
+from tools.files.atomic_replacement import is_temporary_replacement_name
+from tools.files.path_existence import exists
+from tools.git.git_command import make_read_only_git_command
 from tools.git.git_repository import find_repository
 
-MAX_FILES = 20_000
-_PLAIN_SCAN_LIMITS = ScanLimits(file_bytes=1 << 20, all_bytes=200 << 20, files=MAX_FILES)
+MAX_SCANNED_FILES = 20_000
+_SCAN_LIMITS_WITHOUT_GIT = FolderScanLimits(file_bytes=1 << 20, all_bytes=200 << 20, files=MAX_SCANNED_FILES)
 GENERATED_FOLDERS = frozenset(
     (
         ".git",
@@ -38,14 +44,14 @@ GENERATED_FOLDERS = frozenset(
 )
 
 
-class TooManyFiles(UserError):
+class TooManyFilesToScan(UserError):
     """Raised if the folder has too many files to be scanned before each command."""
 
 
 class FullReadScanner:
     """Scans a folder without git by reading every file."""
 
-    def __init__(self, holder: ScannedContents, *, root: Path, outside: Path) -> None:
+    def __init__(self, holder: ScannedContentStore, *, root: Path, outside: Path) -> None:
         """Creates the scanner. `outside` is bayou's own folder, which is not scanned."""
         self._holder = holder
         self._root = str(root)
@@ -55,15 +61,17 @@ class FullReadScanner:
         return await asyncio.to_thread(self._scan_folder)
 
     def _scan_folder(self) -> FolderScan:
-        """Scans the folder for undo. Raises `TooManyFiles`."""
+        """Scans the folder for undo. Raises `TooManyFilesToScan`."""
         files, folders = self._walk_folder()
         seen = self._holder.store_files(
-            [(name, f"{self._root}/{name}") for name in files], _PLAIN_SCAN_LIMITS, was_clean=frozenset()
+            [(name, f"{self._root}/{name}") for name in files],
+            _SCAN_LIMITS_WITHOUT_GIT,
+            was_clean=frozenset(),
         )
         seen.update(
             self._holder.store_files(
                 [(f"{name}/", f"{self._root}/{name}") for name in folders],
-                _PLAIN_SCAN_LIMITS,
+                _SCAN_LIMITS_WITHOUT_GIT,
                 was_clean=frozenset(),
             )
         )
@@ -82,7 +90,7 @@ class FullReadScanner:
                     for entry in entries:
                         name = f"{below}{entry.name}"
                         if not entry.is_dir(follow_symlinks=False):
-                            if not is_temporary_name(entry.name):
+                            if not is_temporary_replacement_name(entry.name):
                                 files.append(name)
                         elif entry.name in GENERATED_FOLDERS or entry.path == self._excluded_folder:
                             left_out.append(name)
@@ -90,23 +98,25 @@ class FullReadScanner:
                             waiting.append(f"{name}/")
             except OSError:
                 left_out.append(below.rstrip("/") or ".")
-            if len(files) > MAX_FILES:
-                raise TooManyFiles(f"it has more than {MAX_FILES:,} files and is not a git repository")
+            if len(files) > MAX_SCANNED_FILES:
+                raise TooManyFilesToScan(
+                    f"it has more than {MAX_SCANNED_FILES:,} files and is not a git repository"
+                )
         return files, [name for name in left_out if not name.endswith(".git")]
 
-    async def original_states(self, names: list[str]) -> dict[str, FileImage | str]:
+    async def file_states_at_open(self, names: list[str]) -> dict[str, StoredFileState | str]:
         return {}
 
-    async def present_states(self, names: list[str]) -> dict[str, ScannedName]:
+    async def present_file_states(self, names: list[str]) -> dict[str, ScannedFileState]:
         places = [(name, f"{self._root}/{name}") for name in names]
         return await asyncio.to_thread(
-            self._holder.store_files, places, _PLAIN_SCAN_LIMITS, was_clean=frozenset()
+            self._holder.store_files, places, _SCAN_LIMITS_WITHOUT_GIT, was_clean=frozenset()
         )
 
-    async def unrestorable(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+    async def list_unrestorable_files(self, names: list[str], *, ignored: bool) -> dict[str, str]:
         return {}  # every file is listed
 
-    def name_at(self, place: str) -> str | None:
+    def file_name_at_path(self, place: str) -> str | None:
         if place == self._root:
             return ""
         inside = f"{self._root.rstrip('/')}/"
@@ -115,10 +125,10 @@ class FullReadScanner:
     def absolute_path(self, name: str) -> str:
         return f"{self._root}/{name}"
 
-    def text(self, image: FileImage | None) -> str | None:
+    def text(self, image: StoredFileState | None) -> str | None:
         return self._holder.text(image)
 
-    def moved_head(self) -> tuple[str, str] | None:
+    def moved_git_head(self) -> tuple[str, str] | None:
         return None
 
     async def close(self) -> None:
@@ -126,17 +136,17 @@ class FullReadScanner:
 
 
 MAX_NESTED_REPOSITORIES = 20
-OpenGit = Callable[[Path], GitScanner | None]
+OpenGit = Callable[[Path], GitFolderScanner | None]
 """A function that opens the scanner of the repository at a folder; returns None where git may not be run. Blocks."""
 
 
 class NestedRepositoriesScanner:
     """Scans a repository together with the repositories nested in it."""
 
-    def __init__(self, main: GitScanner, open_git: OpenGit) -> None:
+    def __init__(self, main: GitFolderScanner, open_git: OpenGit) -> None:
         self._main = main
         self._open_git = open_git
-        self._nested_scanners: dict[str, GitScanner] | None = None
+        self._nested_scanners: dict[str, GitFolderScanner] | None = None
         """Scanners of nested repositories by name, with a slash at the end."""
         self._unopened_repositories: list[str] = []
         """Unscanned repositories that the index names: a change in them is noticed, but not stored."""
@@ -152,21 +162,21 @@ class NestedRepositoriesScanner:
             seen.pop(name, None)
             if not scanner.has_repository():
                 why = "the repository in it was removed or renamed, and its commits are not stored"
-                uncovered.append(UnstoredFile(path=name, why=why))
+                uncovered.append(FileWithoutStoredContent(path=name, why=why))
                 continue
             try:
                 inner = await scanner.scan()
             except GitScanFailed as problem:
-                uncovered.append(UnstoredFile(path=name, why=str(problem)))
+                uncovered.append(FileWithoutStoredContent(path=name, why=str(problem)))
                 continue
             seen.update(inner.names)
             folders = folders | inner.folders if folders is not None and inner.folders is not None else None
         for name in self._nested_scanners:
             seen.pop(name, None)
-        seen.update(await self._main.present_states(self._unopened_repositories))
+        seen.update(await self._main.present_file_states(self._unopened_repositories))
         return FolderScan(names=seen, unstored_files=tuple(uncovered), folders=folders)
 
-    async def _find_repositories(self, scanner: GitScanner, scan: FolderScan) -> None:
+    async def _find_repositories(self, scanner: GitFolderScanner, scan: FolderScan) -> None:
         assert self._nested_scanners is not None
         names = [name for name, seen in scan.names.items() if seen.is_folder and name.endswith("/")]
         linked = await scanner.gitlinks()
@@ -188,30 +198,30 @@ class NestedRepositoriesScanner:
             except GitScanFailed:
                 del self._nested_scanners[name]
 
-    async def original_states(self, names: list[str]) -> dict[str, FileImage | str]:
-        found: dict[str, FileImage | str] = {}
-        by_scanner: dict[int, tuple[GitScanner, list[str]]] = {}
+    async def file_states_at_open(self, names: list[str]) -> dict[str, StoredFileState | str]:
+        found: dict[str, StoredFileState | str] = {}
+        by_scanner: dict[int, tuple[GitFolderScanner, list[str]]] = {}
         for name in names:
             scanner = self._scanner_of(name)
             by_scanner.setdefault(id(scanner), (scanner, []))[1].append(name)
         for scanner, own in by_scanner.values():
-            found.update(await scanner.original_states(own))
+            found.update(await scanner.file_states_at_open(own))
         return found
 
-    def _scanner_of(self, name: str) -> GitScanner:
+    def _scanner_of(self, name: str) -> GitFolderScanner:
         inside = [one for one in self._nested_scanners or {} if name.startswith(one)]
         return (self._nested_scanners or {})[max(inside, key=len)] if inside else self._main
 
-    async def present_states(self, names: list[str]) -> dict[str, ScannedName]:
-        return await self._main.present_states(names)
+    async def present_file_states(self, names: list[str]) -> dict[str, ScannedFileState]:
+        return await self._main.present_file_states(names)
 
-    async def unrestorable(self, names: list[str], *, ignored: bool) -> dict[str, str]:
-        found = await self._main.unrestorable(
+    async def list_unrestorable_files(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        found = await self._main.list_unrestorable_files(
             [name for name in names if self._scanner_of(f"{name}/") is self._main], ignored=ignored
         )
         for inner, scanner in (self._nested_scanners or {}).items():
             found.update(
-                await scanner.unrestorable(
+                await scanner.list_unrestorable_files(
                     [name for name in names if self._scanner_of(f"{name}/") is scanner], ignored=ignored
                 )
             )
@@ -221,26 +231,26 @@ class NestedRepositoriesScanner:
                 found[inner] = "deleting a whole repository cannot be undone"
         return found
 
-    def name_at(self, place: str) -> str | None:
-        return self._main.name_at(place)
+    def file_name_at_path(self, place: str) -> str | None:
+        return self._main.file_name_at_path(place)
 
     def absolute_path(self, name: str) -> str:
         return self._main.absolute_path(name)
 
-    def text(self, image: FileImage | None) -> str | None:
+    def text(self, image: StoredFileState | None) -> str | None:
         return self._main.text(image)
 
-    def moved_head(self) -> tuple[str, str] | None:
-        return self._main.moved_head()
+    def moved_git_head(self) -> tuple[str, str] | None:
+        return self._main.moved_git_head()
 
     async def close(self) -> None:
         for scanner in (self._main, *(self._nested_scanners or {}).values()):
             await scanner.close()
 
 
-def scanner_for(
+def open_folder_scanner(
     root: Path,
-    holder: ScannedContents,
+    holder: ScannedContentStore,
     *,
     home: Path,
     store: Path,
@@ -252,7 +262,7 @@ def scanner_for(
     if not root.is_dir():
         return "the session's folder is gone"
 
-    def open_git(folder: Path) -> GitScanner | None:
+    def open_git(folder: Path) -> GitFolderScanner | None:
         return _open_git_scanner(
             folder, holder, root=root, home=home, agent=agent, may_ask_git=may_ask_git, max_bytes=max_bytes
         )
@@ -267,14 +277,14 @@ def scanner_for(
 
 def _open_git_scanner(
     folder: Path,
-    holder: ScannedContents,
+    holder: ScannedContentStore,
     *,
     root: Path,
     home: Path,
     agent: Path,
     may_ask_git: Callable[[], bool],
     max_bytes: int,
-) -> GitScanner | None:
+) -> GitFolderScanner | None:
     repository = find_repository(folder)
     if (
         repository is None
@@ -285,15 +295,18 @@ def _open_git_scanner(
     if repository.risky_settings(home) and not may_ask_git():
         return None
     configuration = repository.configuration(home)
-    if make_git_command(repository.work_tree, "status", repository=configuration, home=home) is None:
+    if (
+        make_read_only_git_command(repository.work_tree, "status", repository=configuration, home=home)
+        is None
+    ):
         return None
-    scanner = GitScanner(
+    scanner = GitFolderScanner(
         repository,
         configuration,
         holder,
         root=root,
         home=home,
-        folder=agent / INDEX_COPIES_FOLDER,
+        folder=agent / GIT_INDEX_COPIES_FOLDER,
         max_bytes=max_bytes,
     )
     try:

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import msgspec
 
-from app.undo.change_lists import Differences, FileDifference, FileSides
-from app.undo.change_records import FileImage, display_path
+from app.undo.change_lists import ChangedFileList, ChangedFileRow, FileBeforeAndAfter
+from app.undo.change_records import StoredFileState, readable_file_name
 from app.undo.content_store import blob_hash
-from app.undo.disk_files import UnsupportedFile, read_disk_state
-from app.undo.patches import FilePatch, PatchSide, patch_of
+from app.undo.disk_files import UnsupportedFileForUndo, read_disk_file_state
+from app.undo.patches import FilePatch, FileSideOfPatch, make_file_patch
 from app.values.user_errors import UserError
-from tools.git.git_command import make_git_command
+from tools.git.git_command import make_read_only_git_command
 from tools.git.git_config import GitConfiguration
 from tools.git.git_repository import GitRepository, find_repository
 
 _GIT_TIMEOUT = 60.0
 _MAX_DIFF_BYTES = 64 << 20
-_MAX_NEW_FILES = 2_000
-_DIFF_COMMAND = (
+_MAX_UNTRACKED_FILES = 2_000
+_GIT_DIFF_COMMAND = (
     "diff",
     "--patch-with-raw",
     "-z",
@@ -32,7 +32,7 @@ _DIFF_COMMAND = (
     "--src-prefix=a/",
     "--dst-prefix=b/",
 )
-_NEW_FILES_COMMAND = ("ls-files", "--others", "--exclude-standard", "-z")
+_GIT_UNTRACKED_FILES_COMMAND = ("ls-files", "--others", "--exclude-standard", "-z")
 _BINARY_PATCH_MARKER = "\nGIT binary patch\n"
 
 
@@ -49,7 +49,7 @@ class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
 
     def __call__(self, *words: str) -> bytes:
         """Runs a git command and returns its output. Raises `GitRefused`."""
-        command = make_git_command(
+        command = make_read_only_git_command(
             self.repository.work_tree, *words, repository=self.configuration, home=self.home
         )
         if command is None:
@@ -82,9 +82,9 @@ class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
         return self("hash-object", "-t", "tree", os.devnull).decode().strip()
 
 
-def diff_against_git(
+def list_changes_against_git(
     root: Path, *, home: Path, may_ask_git: Callable[[], bool], max_bytes: int, revision: str = ""
-) -> Differences:
+) -> ChangedFileList:
     """Returns the uncommitted changes or, with `revision`, the changes since a branch or of one commit.
 
     Raises `GitRefused`."""
@@ -100,67 +100,71 @@ def diff_against_git(
     if revision:
         return _diff_of_revision(ask, revision, root)
     head = ask.object_id("HEAD^{commit}") or ask.empty_tree_id()
-    patches = dict(_parse_diff(ask(*_DIFF_COMMAND, head)))
+    patches = dict(_parse_diff(ask(*_GIT_DIFF_COMMAND, head)))
     files = [_file_difference(name, one, repository.work_tree, root) for name, one in patches.items()]
     new = [
         os.fsdecode(name)
-        for name in ask(*_NEW_FILES_COMMAND).split(b"\0")
+        for name in ask(*_GIT_UNTRACKED_FILES_COMMAND).split(b"\0")
         if name and not name.endswith(b"/")
     ]
-    for name in new[:_MAX_NEW_FILES]:
+    for name in new[:_MAX_UNTRACKED_FILES]:
         one = _new_file_patch(name, repository.work_tree, max_bytes)
         patches[name] = one
         files.append(_file_difference(name, one, repository.work_tree, root, is_new=True))
-    if len(new) > _MAX_NEW_FILES:
-        why = f"more than {_MAX_NEW_FILES:,} new files: the rest is not shown"
-        files.append(FileDifference(path=f"{len(new) - _MAX_NEW_FILES:,} more", deed="new", why=why))
+    if len(new) > _MAX_UNTRACKED_FILES:
+        why = f"more than {_MAX_UNTRACKED_FILES:,} new files: the rest is not shown"
+        files.append(ChangedFileRow(path=f"{len(new) - _MAX_UNTRACKED_FILES:,} more", deed="new", why=why))
     names = {_absolute_path(name, repository.work_tree, root): name for name in patches}
 
-    def sides(path: str) -> FileSides | None:
+    def sides(path: str) -> FileBeforeAndAfter | None:
         return _committed_and_present(ask, head, names[path], root, max_bytes) if path in names else None
 
-    return Differences(
-        title=f"Changed since the last commit of {repository.checked_out_name()}",
+    return ChangedFileList(
+        title=f"Changed since the last commit of {repository.branch_or_commit_name()}",
         files=tuple(sorted(files, key=lambda file: file.path)),
         patch=lambda path: patches.get(names.get(path, ""), FilePatch()),
         sides=sides,
     )
 
 
-def _committed_and_present(ask: _GitQueries, head: str, name: str, root: Path, max_bytes: int) -> FileSides:
+def _committed_and_present(
+    ask: _GitQueries, head: str, name: str, root: Path, max_bytes: int
+) -> FileBeforeAndAfter:
     """Returns a file as it was committed and as it is on the disk."""
     top = ask.repository.work_tree
     try:
-        now = read_disk_state(f"{top}/{name}", max_bytes)
-        after = None if now.image is None else PatchSide(image=now.image, data=now.data)
-    except UnsupportedFile as problem:
-        after = PatchSide(image=FileImage(), missing_reason=str(problem))
+        now = read_disk_file_state(f"{top}/{name}", max_bytes)
+        after = None if now.image is None else FileSideOfPatch(image=now.image, data=now.data)
+    except UnsupportedFileForUndo as problem:
+        after = FileSideOfPatch(image=StoredFileState(), missing_reason=str(problem))
     row = ask("ls-tree", "-z", "--full-tree", head, "--", name)
     before = None
     if row:
         mode, _, blob = row.partition(b"\t")[0].decode().split()
         before = _committed_image(mode, ask("cat-file", "blob", blob), None if after is None else after.image)
-    return FileSides(name=_name_in_session(name, top, root), before=before, after=after)
+    return FileBeforeAndAfter(name=_name_in_session(name, top, root), before=before, after=after)
 
 
-def _committed_image(mode: str, data: bytes, now: FileImage | None) -> PatchSide:
+def _committed_image(mode: str, data: bytes, now: StoredFileState | None) -> FileSideOfPatch:
     """Returns the image of a committed file; git knows only whether a file is executable, the rest is as on the
     disk."""
     kind = "link" if mode == "120000" else "file"
     bits = 0o755 if mode == "100755" else 0o644
     if now is not None and now.kind == "file" and bool(now.mode & 0o100) == (bits == 0o755):
         bits = now.mode
-    image = FileImage(kind=kind, hash=blob_hash(data), mode=0 if kind == "link" else bits, size=len(data))
-    return PatchSide(image=image, data=data)
+    image = StoredFileState(
+        kind=kind, hash=blob_hash(data), mode=0 if kind == "link" else bits, size=len(data)
+    )
+    return FileSideOfPatch(image=image, data=data)
 
 
-def _diff_of_revision(ask: _GitQueries, revision: str, root: Path) -> Differences:
+def _diff_of_revision(ask: _GitQueries, revision: str, root: Path) -> ChangedFileList:
     top = ask.repository.work_tree
     commit, head = ask.object_id("--end-of-options", f"{revision}^{{commit}}"), ask.object_id("HEAD^{commit}")
     if commit is None or head is None:
         raise GitRefused(f"{revision} is not a branch or commit here.")
     before, after = _commit_range(ask, revision, commit, head)
-    patches = dict(_parse_diff(ask(*_DIFF_COMMAND, before, after)))
+    patches = dict(_parse_diff(ask(*_GIT_DIFF_COMMAND, before, after)))
     names = {_absolute_path(name, top, root): name for name in patches}
 
     def source(path: str) -> bytes | None:
@@ -171,7 +175,7 @@ def _diff_of_revision(ask: _GitQueries, revision: str, root: Path) -> Difference
 
     files = [_file_difference(name, one, top, root) for name, one in patches.items()]
     is_since = after == head != commit
-    return Differences(
+    return ChangedFileList(
         title=f"Changed since {revision}" if is_since else f"Changed by {revision}",
         is_since_merge_base=is_since,
         files=tuple(sorted(files, key=lambda file: file.path)),
@@ -226,17 +230,19 @@ def _patch_from_git(text: str) -> FilePatch:
 
 def _new_file_patch(name: str, top: Path, max_bytes: int) -> FilePatch:
     try:
-        found = read_disk_state(f"{top}/{name}", max_bytes)
-    except UnsupportedFile as problem:
+        found = read_disk_file_state(f"{top}/{name}", max_bytes)
+    except UnsupportedFileForUndo as problem:
         return FilePatch(incomplete_reason=str(problem))
     if found.image is None:
         return FilePatch(incomplete_reason="it has been deleted in the meantime")
-    return patch_of(display_path(name), None, PatchSide(image=found.image, data=found.data))
+    return make_file_patch(
+        readable_file_name(name), None, FileSideOfPatch(image=found.image, data=found.data)
+    )
 
 
 def _file_difference(
     name: str, patch: FilePatch, top: Path, root: Path, *, is_new: bool = False
-) -> FileDifference:
+) -> ChangedFileRow:
     head = patch.text.partition("\n@@ ")[0]
     deed = "changed"
     if is_new or "\nnew file mode " in head:
@@ -245,7 +251,7 @@ def _file_difference(
         deed = "removed"
     elif "\nold mode " in head and "\n--- " not in head and _BINARY_PATCH_MARKER not in patch.text:
         deed = "mode"
-    return FileDifference(
+    return ChangedFileRow(
         path=_absolute_path(name, top, root),
         deed=deed,
         added=patch.added,
@@ -256,7 +262,7 @@ def _file_difference(
 
 
 def _absolute_path(name: str, top: Path, root: Path) -> str:
-    return display_path(_name_in_session(name, top, root))
+    return readable_file_name(_name_in_session(name, top, root))
 
 
 def _name_in_session(name: str, top: Path, root: Path) -> str:

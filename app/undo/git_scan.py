@@ -15,17 +15,17 @@ from pathlib import Path
 
 import msgspec
 
-from app.undo.change_records import FileImage
+from app.undo.change_records import StoredFileState
 from app.undo.content_store import blob_hash
-from app.undo.disk_files import MAX_FOLDER_ENTRIES, find_folders
-from app.undo.folder_scans import FolderScan, ScanLimits, ScannedContents, ScannedName
+from app.undo.disk_files import MAX_SCANNED_FOLDER_ENTRIES, find_folders
+from app.undo.folder_scans import FolderScan, FolderScanLimits, ScannedContentStore, ScannedFileState
 from app.values.user_errors import UserError
-from tools.files.atomic_replacement import is_temporary_name
-from tools.git.git_command import make_git_command
+from tools.files.atomic_replacement import is_temporary_replacement_name
+from tools.git.git_command import make_read_only_git_command
 from tools.git.git_config import GitConfiguration
 from tools.git.git_repository import GitRepository
 
-_STATUS_COMMAND = (
+_GIT_STATUS_COMMAND = (
     "status",
     "--porcelain=v2",
     "-z",
@@ -34,10 +34,10 @@ _STATUS_COMMAND = (
     "--ignored=matching",
     "--ignore-submodules=all",
 )
-_GIT_SCAN_LIMITS = ScanLimits(file_bytes=4 << 20, all_bytes=64 << 20, files=2_000)
-_MAX_ORIGINALS = 5_000
-_INDEX_SIZE_LINE = re.compile(rb"\n  size: (\d+)\t")
-_LFS_POINTER = re.compile(
+_GIT_SCAN_LIMITS = FolderScanLimits(file_bytes=4 << 20, all_bytes=64 << 20, files=2_000)
+_MAX_ORIGINAL_FILE_STATES = 5_000
+_GIT_INDEX_SIZE_LINE = re.compile(rb"\n  size: (\d+)\t")
+_GIT_LFS_POINTER = re.compile(
     rb"version https://git-lfs[^\n]*\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d+)\n\Z"
 )
 _GITLINK_MODE = 0o160000.to_bytes(4, "big")
@@ -56,14 +56,14 @@ class _TrackedFile(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
 
 
-class GitScanner:
+class GitFolderScanner:
     """Scans one git repository for file changes, from before a command until after it."""
 
     def __init__(
         self,
         repository: GitRepository,
         configuration: GitConfiguration,
-        holder: ScannedContents,
+        holder: ScannedContentStore,
         *,
         root: Path,
         home: Path,
@@ -96,7 +96,7 @@ class GitScanner:
         self.head = self._branch_and_commit()
 
     async def scan(self) -> FolderScan:
-        listed = list(self._list_names(await self._run_git(*_STATUS_COMMAND)))
+        listed = list(self._list_names(await self._run_git(*_GIT_STATUS_COMMAND)))
         listed += await self._files_below_links([name for name, _ in listed])
         return await asyncio.to_thread(self._scan_names, listed)
 
@@ -156,7 +156,7 @@ class GitScanner:
                 path, oid, mode = record.split(b" ", 10)[10], b"", ""
             elif kind in (b"?", b"!"):
                 name = self.name(record[2:])
-                if not is_temporary_name(name.rpartition("/")[2]):
+                if not is_temporary_replacement_name(name.rpartition("/")[2]):
                     yield name, False
                 continue
             else:
@@ -166,13 +166,14 @@ class GitScanner:
                 self._tracked[name] = _TrackedFile(oid=oid.decode(), mode=mode)
             yield name, bool(oid.strip(b"0"))
 
-    async def original_states(self, names: list[str]) -> dict[str, FileImage | str]:
+    async def file_states_at_open(self, names: list[str]) -> dict[str, StoredFileState | str]:
         if not names:
             return {}
-        found: dict[str, FileImage | str] = {
-            name: f"more than {_MAX_ORIGINALS:,} files" for name in names[_MAX_ORIGINALS:]
+        found: dict[str, StoredFileState | str] = {
+            name: f"more than {_MAX_ORIGINAL_FILE_STATES:,} files"
+            for name in names[_MAX_ORIGINAL_FILE_STATES:]
         }
-        names = names[:_MAX_ORIGINALS]
+        names = names[:_MAX_ORIGINAL_FILE_STATES]
         try:
             contents = await self._read_objects([self._tracked[name].oid for name in names])
             filtered = await self._filter_names(names)
@@ -185,7 +186,7 @@ class GitScanner:
 
     async def _original_state(
         self, name: str, contents: dict[str, bytes], filter_name: str, size: int | None
-    ) -> FileImage | str:
+    ) -> StoredFileState | str:
         tracked = self._tracked[name]
         data = contents.get(tracked.oid)
         if data is None:
@@ -208,21 +209,26 @@ class GitScanner:
         mode = 0o755 if tracked.mode == "100755" else 0o644
         return await asyncio.to_thread(self._store_content, data, "file", mode)
 
-    def _store_content(self, data: bytes, kind: str, mode: int) -> FileImage | str:
+    def _store_content(self, data: bytes, kind: str, mode: int) -> StoredFileState | str:
         if len(data) > self._max_bytes:
             return f"larger than {self._max_bytes >> 20} MB"
         try:
             name = self._holder.store_content(data, blob_hash(data))
         except OSError as problem:
             return f"it could not be stored: {problem.strerror}"
-        return FileImage(kind="link" if kind == "link" else "file", hash=name, mode=mode, size=len(data))
+        return StoredFileState(
+            kind="link" if kind == "link" else "file", hash=name, mode=mode, size=len(data)
+        )
 
-    async def unrestorable(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+    async def list_unrestorable_files(self, names: list[str], *, ignored: bool) -> dict[str, str]:
         paths = [self._name_for_git(name) or "." for name in names]
         told = await self._run_git("--literal-pathspecs", "ls-files", "-z", "--", *paths) if paths else b""
         clean = [self.name(path) for path in dict.fromkeys(told.split(b"\0")) if path]
-        found = {name: f"more than {_MAX_ORIGINALS:,} files" for name in clean[_MAX_ORIGINALS:]}
-        clean = clean[:_MAX_ORIGINALS]
+        found = {
+            name: f"more than {_MAX_ORIGINAL_FILE_STATES:,} files"
+            for name in clean[_MAX_ORIGINAL_FILE_STATES:]
+        }
+        clean = clean[:_MAX_ORIGINAL_FILE_STATES]
         for name, value in (await self._filter_names(clean)).items() if clean else ():
             found[name] = f"it uses the git filter {value}, which bayou does not run"
         found.update(
@@ -232,13 +238,13 @@ class GitScanner:
         )
         return found
 
-    async def present_states(self, names: list[str]) -> dict[str, ScannedName]:
+    async def present_file_states(self, names: list[str]) -> dict[str, ScannedFileState]:
         places = [(name, self.absolute_path(name)) for name in names]
         return await asyncio.to_thread(
             self._holder.store_files, places, _GIT_SCAN_LIMITS, was_clean=frozenset()
         )
 
-    def text(self, image: FileImage | None) -> str | None:
+    def text(self, image: StoredFileState | None) -> str | None:
         return self._holder.text(image)
 
     async def close(self) -> None:
@@ -246,13 +252,13 @@ class GitScanner:
             self._index.unlink(missing_ok=True)
             self._index = None
 
-    def moved_head(self) -> tuple[str, str] | None:
+    def moved_git_head(self) -> tuple[str, str] | None:
         now = self._branch_and_commit()
         return (self.head, now) if now != self.head else None
 
     def _branch_and_commit(self) -> str:
         """Returns the branch and its commit, read from git's files."""
-        branch = self.repository.checked_out_name()
+        branch = self.repository.branch_or_commit_name()
         for file in (self.repository.git_folder / "logs" / "HEAD", self.repository.git_folder / "HEAD"):
             try:
                 last = file.read_bytes().rstrip(b"\n").rsplit(b"\n", 1)[-1].decode("utf-8", "replace")
@@ -306,7 +312,7 @@ class GitScanner:
         return found
 
     async def _run_git(self, *words: str, given: bytes = b"") -> bytes:
-        command = make_git_command(
+        command = make_read_only_git_command(
             Path(self._repository_root), *words, repository=self._configuration, home=self._home
         )
         if command is None:
@@ -332,7 +338,7 @@ class GitScanner:
         inside = f"{self._root}/"
         return place[len(inside) :] if place.startswith(inside) else place
 
-    def name_at(self, place: str) -> str | None:
+    def file_name_at_path(self, place: str) -> str | None:
         if place != self._repository_root and not place.startswith(f"{self._repository_root}/"):
             return None
         if place == self._root:
@@ -351,7 +357,7 @@ def _parse_debug_output(told: bytes) -> Iterable[tuple[bytes, int]]:
     """Yields paths and sizes from `git ls-files --debug`: `path NUL` followed by lines about the file."""
     path, _, rest = told.partition(b"\0")
     while rest:
-        size = _INDEX_SIZE_LINE.search(b"\n" + rest)
+        size = _GIT_INDEX_SIZE_LINE.search(b"\n" + rest)
         end = rest.find(b"\tflags:")
         end = rest.find(b"\n", end) + 1 if end >= 0 else len(rest)
         yield path, int(size[1]) if size else 0
@@ -364,7 +370,7 @@ def _has_few_files(index: Path | None) -> bool:
         return True
     try:
         with index.open("rb") as file:
-            return int.from_bytes(file.read(12)[8:], "big") <= MAX_FOLDER_ENTRIES
+            return int.from_bytes(file.read(12)[8:], "big") <= MAX_SCANNED_FOLDER_ENTRIES
     except OSError:
         return True
 
@@ -382,7 +388,7 @@ def _too_large_files(places: dict[str, str], max_bytes: int) -> dict[str, str]:
 
 
 def _lfs_content(pointer: bytes, objects: Path, max_bytes: int) -> bytes | None:
-    match = _LFS_POINTER.match(pointer)
+    match = _GIT_LFS_POINTER.match(pointer)
     if match is None:
         return pointer  # the filter leaves this file unchanged
     oid = match[1].decode()

@@ -2,18 +2,23 @@
 
 import msgspec
 
-from app.undo.change_records import FileImage, decode_text, display_path, is_same_image
-from tools.edits.diffs import diff_texts
+from app.undo.change_records import (
+    StoredFileState,
+    decode_file_text,
+    is_same_stored_state,
+    readable_file_name,
+)
+from tools.edits.diffs import make_diff_of_texts
 
-MAX_BYTES = 1 << 20
+MAX_PATCHED_TEXT_BYTES = 1 << 20
 """The maximum size in bytes of a file whose lines are compared."""
-_CUT_TEXT = "\n\\ The rest of the diff is too long to keep\n"
+_CUT_PATCH_NOTICE = "\n\\ The rest of the diff is too long to keep\n"
 
 
-class PatchSide(msgspec.Struct, frozen=True, kw_only=True):
+class FileSideOfPatch(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a file before or after a change; without content if it is not known."""
 
-    image: FileImage
+    image: StoredFileState
     data: bytes | None = None
     missing_reason: str = ""
     """The reason why the content is not known; empty if it is."""
@@ -46,11 +51,11 @@ class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
         return max(1, line)
 
 
-def patch_of(path: str, before: PatchSide | None, after: PatchSide | None) -> FilePatch:
+def make_file_patch(path: str, before: FileSideOfPatch | None, after: FileSideOfPatch | None) -> FilePatch:
     """Returns the patch between two states of a file. `path` is relative to the folder where the patch will be
     applied."""
     if before is not None and after is not None and before.image.kind != after.image.kind:
-        gone, came = patch_of(path, before, None), patch_of(path, None, after)
+        gone, came = make_file_patch(path, before, None), make_file_patch(path, None, after)
         why = gone.incomplete_reason or came.incomplete_reason
         return FilePatch(
             text="" if why else gone.text + came.text,
@@ -70,12 +75,12 @@ def patch_of(path: str, before: PatchSide | None, after: PatchSide | None) -> Fi
     assert old is not None and new is not None
     if old == new:
         return FilePatch(
-            text=head if not is_same_image(_side_image(before), _side_image(after)) else "",
+            text=head if not is_same_stored_state(_side_image(before), _side_image(after)) else "",
             is_whole=True,
         )
-    diff = diff_texts("", old, new)  # the names are above, as git writes them
+    diff = make_diff_of_texts("", old, new)  # the names are above, as git writes them
     hunks = diff.patch.partition("\n")[2].partition("\n")[2]
-    is_cut = diff.patch.endswith(_CUT_TEXT)
+    is_cut = diff.patch.endswith(_CUT_PATCH_NOTICE)
     names = [
         f"--- {_quote_name('a/' + path) if before else '/dev/null'}\n",
         f"+++ {_quote_name('b/' + path) if after else '/dev/null'}\n",
@@ -89,7 +94,7 @@ def patch_of(path: str, before: PatchSide | None, after: PatchSide | None) -> Fi
     )
 
 
-def _patch_header(path: str, before: PatchSide | None, after: PatchSide | None) -> str:
+def _patch_header(path: str, before: FileSideOfPatch | None, after: FileSideOfPatch | None) -> str:
     lines = [f"diff --git {_quote_name('a/' + path)} {_quote_name('b/' + path)}\n"]
     if before is None and after is not None:
         lines.append(f"new file mode {_git_mode(after.image)}\n")
@@ -100,28 +105,28 @@ def _patch_header(path: str, before: PatchSide | None, after: PatchSide | None) 
     return "".join(lines)
 
 
-def _git_mode(image: FileImage) -> str:
+def _git_mode(image: StoredFileState) -> str:
     """Returns a file's mode as git writes it; git knows only whether a file is executable."""
     if image.kind == "link":
         return "120000"
     return "100755" if image.mode & 0o100 else "100644"
 
 
-def _side_image(side: PatchSide | None) -> FileImage | None:
+def _side_image(side: FileSideOfPatch | None) -> StoredFileState | None:
     return side.image if side is not None else None
 
 
-def _text_of_side(side: PatchSide | None) -> str | None:
+def _text_of_side(side: FileSideOfPatch | None) -> str | None:
     if side is None:
         return ""
     data = side.data or b""
-    return None if len(data) > MAX_BYTES else decode_text(data)
+    return None if len(data) > MAX_PATCHED_TEXT_BYTES else decode_file_text(data)
 
 
-def _no_text_reason(before: PatchSide | None, after: PatchSide | None) -> str:
+def _no_text_reason(before: FileSideOfPatch | None, after: FileSideOfPatch | None) -> str:
     sizes = [len(side.data or b"") for side in (before, after) if side is not None]
-    if max(sizes) > MAX_BYTES:
-        return f"larger than {MAX_BYTES >> 20} MB"
+    if max(sizes) > MAX_PATCHED_TEXT_BYTES:
+        return f"larger than {MAX_PATCHED_TEXT_BYTES >> 20} MB"
     return "no text: " + " → ".join(_size_text(size) for size in sizes)
 
 
@@ -129,7 +134,7 @@ def _size_text(size: int) -> str:
     return f"{size:,} B" if size < 1000 else f"{size / 1000:,.1f} kB"
 
 
-_ESCAPES = {
+_ESCAPES_IN_PATCH_PATHS = {
     "\t": "\\t",
     "\n": "\\n",
     "\r": "\\r",
@@ -147,15 +152,15 @@ def _quote_name(name: str) -> str:
     raw = name.encode("utf-8", "surrogateescape")
     is_plain = (
         not any(byte < 0x20 or byte == 0x7F or chr(byte) in '"\\' for byte in raw)
-        and display_path(name) == name
+        and readable_file_name(name) == name
     )
     if is_plain:
         return name
     out = []
     for byte in raw:
         character = chr(byte)
-        if character in _ESCAPES:
-            out.append(_ESCAPES[character])
+        if character in _ESCAPES_IN_PATCH_PATHS:
+            out.append(_ESCAPES_IN_PATCH_PATHS[character])
         elif 0x20 <= byte < 0x7F:
             out.append(character)
         else:

@@ -14,31 +14,31 @@ import msgspec
 
 from app.permits.secret_files import autorun_reason
 from app.undo.change_records import (
-    FileImage,
     RestoreChoice,
-    RestoredHunk,
-    decode_text,
-    display_path,
-    is_same_image,
+    RestoredHunkData,
+    StoredFileState,
+    decode_file_text,
+    is_same_stored_state,
+    readable_file_name,
 )
-from app.undo.content_store import BlobStore, MissingContent
+from app.undo.content_store import BlobStore, StoredContentMissing
 from app.undo.disk_files import (
     FileOnDisk,
-    UnsupportedFile,
-    absolute_path_of,
-    is_below,
+    UnsupportedFileForUndo,
+    absolute_path_of_name,
+    is_inside_folders,
+    name_spelled_as_on_disk,
     names_differing_in_case,
-    read_disk_state,
-    real_spelling_below,
+    read_disk_file_state,
 )
-from app.undo.file_history import FileHistory, HistorySegment, RestoreTarget, TreePath
+from app.undo.file_history import FileChangesAlongPath, FileHistory, FileHistorySegment, RestoreTarget
 from app.values.user_errors import UserError
-from tools.edits.diffs import diff_texts
-from tools.edits.merging import merge_three_way
+from tools.edits.diffs import make_diff_of_texts
+from tools.edits.three_way_merge import merge_three_way
 
 RowState = Literal["ready", "conflict", "same", "unheld", "refused"]
 _MAX_DIFF_BYTES = 1 << 20
-_MAX_COUNTED_FILES = 200
+_MAX_FILES_WITH_COUNTED_LINES = 200
 """The maximum number of files in a plan whose changed lines are counted; counting more would take too long."""
 
 
@@ -59,14 +59,14 @@ class RestoreFileRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The default choice for the file: whether it is restored."""
 
 
-class RestoreStep(msgspec.Struct, frozen=True, kw_only=True):
+class FileRestoreStep(msgspec.Struct, frozen=True, kw_only=True):
     """One file of a restore plan with the data that is needed to restore it."""
 
     row: RestoreFileRow
     name: str
     path: str = ""
     disk_file: FileOnDisk = FileOnDisk()
-    target_image: FileImage | None = None
+    target_image: StoredFileState | None = None
     history: FileHistory | None = None
 
 
@@ -75,19 +75,19 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
 
     target: RestoreTarget
     origin: str | None
-    steps: tuple[RestoreStep, ...]
+    steps: tuple[FileRestoreStep, ...]
     head_moves: tuple[tuple[str, str], ...] = ()
     is_move: bool = False
-    hunks: tuple[RestoredHunk, ...] = ()
+    hunks: tuple[RestoredHunkData, ...] = ()
     """The hunks to which the restore is limited; empty: whole files are restored."""
-    contents: "StoredContents"
+    contents: "ContentStoreWithLimit"
 
     def diff(self, path: str, *, is_merged: bool = False) -> str:
         """Returns the diff that the restore would make to a file; empty when it is not text. Blocks."""
         step = next((step for step in self.steps if step.row.path == path), None)
         if step is None:
             raise UserError(f"{path} is not part of this restore.")
-        return diff_of(step, self.contents, is_merged=is_merged)
+        return diff_of_restore_step(step, self.contents, is_merged=is_merged)
 
     @property
     def rows(self) -> tuple[RestoreFileRow, ...]:
@@ -112,7 +112,7 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
         return sum(row.removed for row in self.rows if row.choice != "keep")
 
 
-class StoredContents:
+class ContentStoreWithLimit:
     """The content store together with the size limit of stored files."""
 
     def __init__(self, store: BlobStore, limit: Callable[[], int]) -> None:
@@ -126,18 +126,18 @@ class StoredContents:
         return self._limit()
 
 
-def make_plan(
-    path: TreePath,
+def make_restore_plan(
+    path: FileChangesAlongPath,
     target: RestoreTarget,
     *,
     origin: str | None,
     root: Path,
-    contents: StoredContents,
+    contents: ContentStoreWithLimit,
     is_move: bool = False,
 ) -> RestorePlan:
     """Compares every file on the restore's path with the disk and returns the restore plan. Blocks."""
     real: dict[str, str] = {}
-    counts = len(path.files) <= _MAX_COUNTED_FILES
+    counts = len(path.files) <= _MAX_FILES_WITH_COUNTED_LINES
     alike = names_differing_in_case(history.name for history in path.files)
     _drop_foreign_folders(path.files, root)
     _plan_folder_removals(path.files, root)
@@ -165,7 +165,7 @@ def make_plan(
     steps = [_as_conflict_if_unsure(step, unheld.get(step.row.path)) for step in steps]
     known = {step.row.path for step in steps}
     steps += [
-        RestoreStep(
+        FileRestoreStep(
             row=RestoreFileRow(path=one.path, state="unheld", deed="stays", why=one.why), name=one.path
         )
         for one in path.unstored_files
@@ -209,7 +209,7 @@ def _plan_folder_removals(files: tuple[FileHistory, ...], root: Path) -> None:
 
 
 def _removed_links(
-    files: tuple[FileHistory, ...], root: Path, contents: StoredContents, real: dict[str, str]
+    files: tuple[FileHistory, ...], root: Path, contents: ContentStoreWithLimit, real: dict[str, str]
 ) -> frozenset[str]:
     """Returns the links that a restore removes because folders with their former files replace them."""
     found: list[str] = []
@@ -218,16 +218,16 @@ def _removed_links(
         if history.target_image is not None or expected is None or expected.kind != "link":
             continue
         try:
-            place = absolute_path_of(root, history.name, real)
-            now = read_disk_state(place, contents.max_file_bytes).image
-        except UnsupportedFile:
+            place = absolute_path_of_name(root, history.name, real)
+            now = read_disk_file_state(place, contents.max_file_bytes).image
+        except UnsupportedFileForUndo:
             continue
-        if len(history.segments) == 1 and is_same_image(now, expected):
+        if len(history.segments) == 1 and is_same_stored_state(now, expected):
             found.append(place)
     return frozenset(found)
 
 
-def _refuse_full_folders(steps: list[RestoreStep]) -> list[RestoreStep]:
+def _refuse_full_folders(steps: list[FileRestoreStep]) -> list[FileRestoreStep]:
     """Refuses steps of a restore that remove or replace folders which hold other files."""
     going = {step.path for step in steps if step.target_image is None and step.row.state == "ready"}
     going.update(
@@ -264,62 +264,62 @@ def _folders_above(name: str) -> list[str]:
 def _plan_file(
     history: FileHistory,
     root: Path,
-    contents: StoredContents,
+    contents: ContentStoreWithLimit,
     real: dict[str, str],
     *,
     counts: bool,
     is_exact: bool,
     freed: frozenset[str],
     gone: frozenset[str],
-) -> RestoreStep:
+) -> FileRestoreStep:
     """Plans the restore of one file. `freed` has the folders, and `gone` the links, that the restore will have
     removed before."""
-    path, by = display_path(history.name), change_sources_text(history.changed_by)
+    path, by = readable_file_name(history.name), text_of_calls_that_changed(history.changed_by)
     try:
         why = guarded_file_reason(root, history.name)
-        if why and not contents.store.has_changed(f"{root / history.name}"):
-            raise UnsupportedFile(f"{why}, and no session on this machine changed it")
-        place = absolute_path_of(root, history.name, real, gone)
-        is_there = not is_exact or real_spelling_below(str(root), history.name) == history.name
+        if why and not contents.store.was_file_changed_here(f"{root / history.name}"):
+            raise UnsupportedFileForUndo(f"{why}, and no session on this machine changed it")
+        place = absolute_path_of_name(root, history.name, real, gone)
+        is_there = not is_exact or name_spelled_as_on_disk(str(root), history.name) == history.name
         is_freed = place in freed and os.path.isdir(place)  # noqa: PTH112  (as above)
         is_there = is_there and not is_freed
-        is_there = is_there and not is_below(place, gone)
+        is_there = is_there and not is_inside_folders(place, gone)
         now = (
-            read_disk_state(place, contents.max_file_bytes, takes_folder=history.has_folder)
+            read_disk_file_state(place, contents.max_file_bytes, takes_folder=history.has_folder)
             if is_there
             else FileOnDisk()
         )
-    except UnsupportedFile as problem:
-        return RestoreStep(
+    except UnsupportedFileForUndo as problem:
+        return FileRestoreStep(
             row=RestoreFileRow(path=path, state="refused", deed="stays", why=str(problem), by=by),
             name=history.name,
         )
     wanted = history.target_image
-    step = RestoreStep(
+    step = FileRestoreStep(
         row=RestoreFileRow(path=path, state="ready", deed="", by=by),
         name=history.name,
         path=place,
         disk_file=now,
     )
     step = msgspec.structs.replace(step, target_image=wanted, history=history)
-    if is_same_image(now.image, wanted):
+    if is_same_stored_state(now.image, wanted):
         return _with_row_fields(step, state="same", deed="stays")
     if wanted is not None and wanted.hash and not contents.store.has(wanted.hash):
         return _with_row_fields(step, state="unheld", deed="stays", why="its content is no longer stored")
-    added, removed = count_lines(step, contents) if counts else (0, 0)
+    added, removed = count_lines_of_restore_step(step, contents) if counts else (0, 0)
     # The contents of many files need much memory, and may change before the restore.
     now = msgspec.structs.replace(now, data=None)
     step = msgspec.structs.replace(step, disk_file=now)
     step = _with_row_fields(step, deed=_restore_action(now.image, wanted), added=added, removed=removed)
     expected = history.expected_image
     was_folder = is_freed and expected is not None and expected.kind == "folder"
-    if len(history.segments) == 1 and (was_folder or is_same_image(now.image, expected)):
+    if len(history.segments) == 1 and (was_folder or is_same_stored_state(now.image, expected)):
         return _with_row_fields(step, choice="restore")
     return _with_row_fields(
         step,
         state="conflict",
         why=_conflict_reason(history, now.image),
-        can_merge=merged_content(step, contents) is not None,
+        can_merge=merged_content_of_restore_step(step, contents) is not None,
     )
 
 
@@ -331,7 +331,7 @@ def guarded_file_reason(root: Path, name: str) -> str:
     return autorun_reason(place, os.path.expanduser("~")) or ""  # noqa: PTH111  (as above)
 
 
-def _as_conflict_if_unsure(step: RestoreStep, why: str | None) -> RestoreStep:
+def _as_conflict_if_unsure(step: FileRestoreStep, why: str | None) -> FileRestoreStep:
     """Makes a restore step a conflict when some change of its file is unknown."""
     if why is None or step.row.state != "ready":
         return step
@@ -340,21 +340,21 @@ def _as_conflict_if_unsure(step: RestoreStep, why: str | None) -> RestoreStep:
     )
 
 
-def _with_row_fields(step: RestoreStep, **said: object) -> RestoreStep:
+def _with_row_fields(step: FileRestoreStep, **said: object) -> FileRestoreStep:
     return msgspec.structs.replace(step, row=msgspec.structs.replace(step.row, **said))
 
 
-def _conflict_reason(history: FileHistory, now: FileImage | None) -> str:
+def _conflict_reason(history: FileHistory, now: StoredFileState | None) -> str:
     if now is None:
         return "you deleted it since"
     if history.expected_image is None:
         return "you created it since"
-    if is_same_image(now, history.expected_image):
+    if is_same_stored_state(now, history.expected_image):
         return "you changed it in between"
     return "you changed it since"
 
 
-def _restore_action(now: FileImage | None, wanted: FileImage | None) -> str:
+def _restore_action(now: StoredFileState | None, wanted: StoredFileState | None) -> str:
     if wanted is None:
         return "is removed"
     if now is None:
@@ -366,12 +366,12 @@ def _restore_action(now: FileImage | None, wanted: FileImage | None) -> str:
     return "changes" if now.kind == "file" else "will point to its old target"
 
 
-def change_sources_text(by: Sequence[str]) -> str:
+def text_of_calls_that_changed(by: Sequence[str]) -> str:
     """Returns which calls had changed a file, each label once: `write, 2 × edit`."""
     return ", ".join(one if count == 1 else f"{count} × {one}" for one, count in Counter(by).items())
 
 
-def _with_renames(steps: list[RestoreStep]) -> list[RestoreStep]:
+def _with_renames(steps: list[FileRestoreStep]) -> list[FileRestoreStep]:
     """Adds remarks to steps that remove and restore the same content: together they undo a rename."""
     leaving = {
         step.disk_file.image.hash: step
@@ -400,36 +400,40 @@ def _with_renames(steps: list[RestoreStep]) -> list[RestoreStep]:
     ]
 
 
-def count_lines(step: RestoreStep, contents: StoredContents) -> tuple[int, int]:
+def count_lines_of_restore_step(step: FileRestoreStep, contents: ContentStoreWithLimit) -> tuple[int, int]:
     """Returns the numbers of lines that a restore step adds and removes, where both sides are text and not too
     large."""
     texts = _texts_of_step(step, contents)
     if texts is None or texts[0] == texts[1]:
         return 0, 0
-    diff = diff_texts(step.row.path, *texts)
+    diff = make_diff_of_texts(step.row.path, *texts)
     return diff.added, diff.removed
 
 
-def diff_of(step: RestoreStep, contents: StoredContents, *, is_merged: bool = False) -> str:
+def diff_of_restore_step(
+    step: FileRestoreStep, contents: ContentStoreWithLimit, *, is_merged: bool = False
+) -> str:
     """Returns the unified diff from the present file to the restored one; empty when there is none."""
     texts = _texts_of_step(step, contents)
     if texts is None:
         return ""
-    wanted = merged_content(step, contents) if is_merged else None
+    wanted = merged_content_of_restore_step(step, contents) if is_merged else None
     then = texts[1] if wanted is None else wanted.decode("utf-8")
-    return diff_texts(step.row.path, texts[0], then).patch
+    return make_diff_of_texts(step.row.path, texts[0], then).patch
 
 
-def _texts_of_step(step: RestoreStep, contents: StoredContents) -> tuple[str, str] | None:
+def _texts_of_step(step: FileRestoreStep, contents: ContentStoreWithLimit) -> tuple[str, str] | None:
     now = _content_of_image(step.disk_file.image, step, contents)
     then = _content_of_image(step.target_image, step, contents)
     if now is None or then is None:
         return None
-    before, after = decode_text(now), decode_text(then)
+    before, after = decode_file_text(now), decode_file_text(then)
     return None if before is None or after is None else (before, after)
 
 
-def _content_of_image(image: FileImage | None, step: RestoreStep, contents: StoredContents) -> bytes | None:
+def _content_of_image(
+    image: StoredFileState | None, step: FileRestoreStep, contents: ContentStoreWithLimit
+) -> bytes | None:
     """Returns the content of a file image: the present one from the disk, others from the store."""
     if image is None:
         return b""
@@ -439,14 +443,14 @@ def _content_of_image(image: FileImage | None, step: RestoreStep, contents: Stor
         if image is step.disk_file.image:
             if step.disk_file.data is not None:
                 return step.disk_file.data
-            found = read_disk_state(step.path, contents.max_file_bytes)
+            found = read_disk_file_state(step.path, contents.max_file_bytes)
             return found.data if found.image is not None and found.image.hash == image.hash else None
         return contents.store.get(image.hash)
-    except (MissingContent, UnsupportedFile):
+    except (StoredContentMissing, UnsupportedFileForUndo):
         return None
 
 
-def merged_content(step: RestoreStep, contents: StoredContents) -> bytes | None:
+def merged_content_of_restore_step(step: FileRestoreStep, contents: ContentStoreWithLimit) -> bytes | None:
     """Returns the present file with the session's changes taken back; None where others changed the same
     lines."""
     if step.history is None or step.disk_file.image is None or step.disk_file.image.kind != "file":
@@ -460,7 +464,7 @@ def merged_content(step: RestoreStep, contents: StoredContents) -> bytes | None:
 
 
 def _merge_segment(
-    text: str | None, now: FileImage, segment: HistorySegment, contents: StoredContents
+    text: str | None, now: StoredFileState, segment: FileHistorySegment, contents: ContentStoreWithLimit
 ) -> str | None:
     if text is None or segment.expected_image is None or segment.target_image is None:
         return None
@@ -471,10 +475,10 @@ def _merge_segment(
             _decoded_text(contents.store.get(segment.expected_image.hash)),
             _decoded_text(contents.store.get(segment.target_image.hash)),
         )
-    except MissingContent:
+    except StoredContentMissing:
         return None
     return merge_three_way(base, text, other) if base is not None and other is not None else None
 
 
 def _decoded_text(data: bytes | None) -> str | None:
-    return None if data is None or len(data) > _MAX_DIFF_BYTES else decode_text(data)
+    return None if data is None or len(data) > _MAX_DIFF_BYTES else decode_file_text(data)

@@ -10,32 +10,44 @@ from typing import Literal
 
 import msgspec
 
-from app.undo.change_records import Change, FileImage, RestoreChoice, UnstoredFile, is_same_image, path_fields
-from app.undo.content_store import MissingContent, blob_hash
+from app.undo.change_records import (
+    FileWithoutStoredContent,
+    RecordedFileChange,
+    RestoreChoice,
+    StoredFileState,
+    is_same_stored_state,
+    path_fields_of_change,
+)
+from app.undo.content_store import StoredContentMissing, blob_hash
 from app.undo.disk_files import (
     FileOnDisk,
-    UnsupportedFile,
-    is_untouched,
+    UnsupportedFileForUndo,
+    has_file_signature,
+    name_spelled_as_on_disk,
     names_differing_in_case,
-    read_disk_state,
-    real_folder,
-    real_spelling_below,
+    read_disk_file_state,
     remove_empty_folders,
-    write_image,
+    resolved_folder,
+    write_stored_file_state,
 )
-from app.undo.restore_plan import RestorePlan, RestoreStep, StoredContents, merged_content
+from app.undo.restore_plan import (
+    ContentStoreWithLimit,
+    FileRestoreStep,
+    RestorePlan,
+    merged_content_of_restore_step,
+)
 
-SKIPPED_REASON = "skipped"
+RESTORE_SKIPPED_REASON = "skipped"
 """The reason that is reported for a file that the user excluded from a restore."""
-NOT_REACHED_REASON = "bayou ended before it was restored"
+RESTORE_NOT_REACHED_REASON = "bayou ended before it was restored"
 """The reason that is reported for a file that an interrupted restore did not reach."""
 
 
-class ChosenStep(msgspec.Struct, frozen=True, kw_only=True):
+class ChosenRestoreStep(msgspec.Struct, frozen=True, kw_only=True):
     """A step of a restore plan that will be carried out, with the content to write."""
 
-    step: RestoreStep
-    image: FileImage | None
+    step: FileRestoreStep
+    image: StoredFileState | None
     data: bytes
     writes_in_place: bool = False
     """Whether the file is written in place, so that it changes under all its hard links."""
@@ -44,36 +56,40 @@ class ChosenStep(msgspec.Struct, frozen=True, kw_only=True):
 class RestoreOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a restore: changes made, and files left unchanged."""
 
-    changes: tuple[Change, ...] = ()
-    skipped_files: tuple[UnstoredFile, ...] = ()
+    changes: tuple[RecordedFileChange, ...] = ()
+    skipped_files: tuple[FileWithoutStoredContent, ...] = ()
 
 
-def prepare_steps(
-    plan: RestorePlan, choices: Mapping[str, RestoreChoice], contents: StoredContents
-) -> tuple[list[ChosenStep], list[UnstoredFile]]:
+def prepare_restore_steps(
+    plan: RestorePlan, choices: Mapping[str, RestoreChoice], contents: ContentStoreWithLimit
+) -> tuple[list[ChosenRestoreStep], list[FileWithoutStoredContent]]:
     """Returns the restore steps to carry out, with all contents in the store, and the files left unchanged with
     the reason. Blocks."""
-    wanted: list[ChosenStep] = []
-    kept: list[UnstoredFile] = []
+    wanted: list[ChosenRestoreStep] = []
+    kept: list[FileWithoutStoredContent] = []
     for step in plan.steps:
         choice = choices.get(step.row.path, step.row.choice)
         if step.row.state in ("unheld", "refused"):
-            kept.append(UnstoredFile(path=step.row.path, why=step.row.why))
+            kept.append(FileWithoutStoredContent(path=step.row.path, why=step.row.why))
         elif choice == "keep":
-            kept.append(UnstoredFile(path=step.row.path, why=step.row.why or SKIPPED_REASON))
+            kept.append(
+                FileWithoutStoredContent(path=step.row.path, why=step.row.why or RESTORE_SKIPPED_REASON)
+            )
         else:
             try:
                 wanted.append(_chosen_step(step, choice, contents))
-            except (UnsupportedFile, MissingContent) as problem:
-                kept.append(UnstoredFile(path=step.row.path, why=str(problem)))
+            except (UnsupportedFileForUndo, StoredContentMissing) as problem:
+                kept.append(FileWithoutStoredContent(path=step.row.path, why=str(problem)))
             except OSError as problem:
                 kept.append(
-                    UnstoredFile(path=step.row.path, why=f"cannot be stored first: {problem.strerror}")
+                    FileWithoutStoredContent(
+                        path=step.row.path, why=f"cannot be stored first: {problem.strerror}"
+                    )
                 )
     return _with_kept_names(wanted, plan), kept
 
 
-def _with_kept_names(wanted: list[ChosenStep], plan: RestorePlan) -> list[ChosenStep]:
+def _with_kept_names(wanted: list[ChosenRestoreStep], plan: RestorePlan) -> list[ChosenRestoreStep]:
     """Decides which files with several hard links a restore writes in place: those where all links get the same
     content."""
     goals: dict[int, set[tuple[str, str, int] | str | None]] = {}
@@ -89,9 +105,9 @@ def _with_kept_names(wanted: list[ChosenStep], plan: RestorePlan) -> list[Chosen
         goals.setdefault(inode, set()).add(goal)
         meant.setdefault(inode, set()).add(step.path)
         is_shared = step.history is not None and step.history.is_shared
-        is_shared = is_shared and plan.contents.store.has_changed(step.path)
+        is_shared = is_shared and plan.contents.store.was_file_changed_here(step.path)
         shared[inode] = shared.get(inode, True) and is_shared
-    found: list[ChosenStep] = []
+    found: list[ChosenRestoreStep] = []
     for one in wanted:
         inode = _inode_with_names(one.step)
         is_whole = inode is not None and (len(meant[inode]) == one.step.disk_file.link_count or shared[inode])
@@ -101,46 +117,55 @@ def _with_kept_names(wanted: list[ChosenStep], plan: RestorePlan) -> list[Chosen
     return found
 
 
-def _inode_with_names(step: RestoreStep) -> int | None:
+def _inode_with_names(step: FileRestoreStep) -> int | None:
     now = step.disk_file
     if now.signature is None or now.link_count <= 1 or now.image is None or now.image.kind != "file":
         return None
     return now.signature[0]
 
 
-def _chosen_step(step: RestoreStep, choice: RestoreChoice, contents: StoredContents) -> ChosenStep:
+def _chosen_step(
+    step: FileRestoreStep, choice: RestoreChoice, contents: ContentStoreWithLimit
+) -> ChosenRestoreStep:
     image, data = step.target_image, b""
     if choice == "merge":
-        together = merged_content(step, contents)
+        together = merged_content_of_restore_step(step, contents)
         if together is None or step.disk_file.image is None:
-            raise UnsupportedFile("both changed the same lines")
+            raise UnsupportedFileForUndo("both changed the same lines")
         mode = step.target_image.mode if step.target_image is not None else step.disk_file.image.mode
-        image = FileImage(hash=blob_hash(together), mode=mode, size=len(together))
+        image = StoredFileState(hash=blob_hash(together), mode=mode, size=len(together))
         data = together
         contents.store.put(together, image.hash)
     elif image is not None and image.hash:
         data = contents.store.get(image.hash)
     now = step.disk_file.image
     if now is not None and now.hash and not contents.store.has(now.hash):
-        found = read_disk_state(step.path, contents.max_file_bytes)
-        if found.data is None or not is_same_image(found.image, now):
-            raise UnsupportedFile("it changed during the restore")
+        found = read_disk_file_state(step.path, contents.max_file_bytes)
+        if found.data is None or not is_same_stored_state(found.image, now):
+            raise UnsupportedFileForUndo("it changed during the restore")
         contents.store.put(found.data, now.hash)
-    return ChosenStep(step=step, image=image, data=data)
+    return ChosenRestoreStep(step=step, image=image, data=data)
 
 
-def intended_changes(wanted: list[ChosenStep]) -> tuple[Change, ...]:
+def intended_restore_changes(wanted: list[ChosenRestoreStep]) -> tuple[RecordedFileChange, ...]:
     """Returns the file changes that a restore is about to make, for the ledger."""
     return tuple(
-        Change(**path_fields(one.step.name), before=one.step.disk_file.image, after=one.image, by="restore")
+        RecordedFileChange(
+            **path_fields_of_change(one.step.name),
+            before=one.step.disk_file.image,
+            after=one.image,
+            by="restore",
+        )
         for one in wanted
     )
 
 
-def run_steps(wanted: list[ChosenStep], *, after_each: Callable[[], None] = lambda: None) -> RestoreOutcome:
+def run_restore_steps(
+    wanted: list[ChosenRestoreStep], *, after_each: Callable[[], None] = lambda: None
+) -> RestoreOutcome:
     """Carries out the steps of a restore: removals first, innermost before their folders, to free names. Blocks."""
-    done: dict[str, Change] = {}
-    kept: list[UnstoredFile] = []
+    done: dict[str, RecordedFileChange] = {}
+    kept: list[FileWithoutStoredContent] = []
     doing = _RunningRestore()
     removed = False
     removals = sorted(
@@ -157,15 +182,15 @@ def run_steps(wanted: list[ChosenStep], *, after_each: Callable[[], None] = lamb
             doing.forget_folders()
         try:
             made = doing.run_step(one)
-        except UnsupportedFile as problem:
-            kept.append(UnstoredFile(path=step.row.path, why=str(problem)))
+        except UnsupportedFileForUndo as problem:
+            kept.append(FileWithoutStoredContent(path=step.row.path, why=str(problem)))
             continue
         except OSError as problem:
             why = f"cannot be written: {problem.strerror or problem}"
-            kept.append(UnstoredFile(path=step.row.path, why=why))
+            kept.append(FileWithoutStoredContent(path=step.row.path, why=why))
             continue
-        done[step.name] = Change(
-            **path_fields(step.name),
+        done[step.name] = RecordedFileChange(
+            **path_fields_of_change(step.name),
             before=step.disk_file.image,
             after=one.image,
             by="restore",
@@ -186,7 +211,7 @@ def run_steps(wanted: list[ChosenStep], *, after_each: Callable[[], None] = lamb
     )
 
 
-def _remove_folders(wanted: list[ChosenStep], done: Mapping[str, Change]) -> None:
+def _remove_folders(wanted: list[ChosenRestoreStep], done: Mapping[str, RecordedFileChange]) -> None:
     """Removes the folders that were created together with removed files, if they are empty."""
     folders: dict[str, None] = {}
     for one in wanted:
@@ -207,26 +232,28 @@ class _RunningRestore:
         """Clears the cache of resolved folders, after a restore removed links."""
         self._resolved_folders.clear()
 
-    def run_step(self, one: ChosenStep) -> list[str]:
+    def run_step(self, one: ChosenRestoreStep) -> list[str]:
         step = one.step
         folder = os.path.dirname(step.path)  # noqa: PTH120  (bytes of the name as they are)
-        if real_folder(folder, self._resolved_folders) != folder:
-            raise UnsupportedFile("its folder is now a link to another one")
+        if resolved_folder(folder, self._resolved_folders) != folder:
+            raise UnsupportedFileForUndo("its folder is now a link to another one")
         inode = _inode_with_names(step)
         is_ours = inode in self._written_inodes
         if is_ours and one.writes_in_place:
-            if is_same_image(read_disk_state(step.path, 1 << 62, reads=False).image, one.image):
+            if is_same_stored_state(read_disk_file_state(step.path, 1 << 62, reads=False).image, one.image):
                 return []  # the file was written under another of its names
-            raise UnsupportedFile("it changed during the restore")
+            raise UnsupportedFileForUndo("it changed during the restore")
         was_folder = step.disk_file.image is not None and step.disk_file.image.kind == "folder"
         is_folder = os.path.isdir(step.path) and not os.path.islink(step.path)  # noqa: PTH112, PTH114  (as above)
         if is_folder and one.image is not None and one.image.kind == "folder":
             return []  # the folder was made just now, for files that return to it
         if is_folder != was_folder:
-            raise UnsupportedFile("is a folder now" if is_folder else "it changed during the restore")
-        if not is_folder and not is_untouched(step.path, step.disk_file.signature, but_for_names=is_ours):
-            raise UnsupportedFile("it changed during the restore")
-        made = write_image(
+            raise UnsupportedFileForUndo("is a folder now" if is_folder else "it changed during the restore")
+        if not is_folder and not has_file_signature(
+            step.path, step.disk_file.signature, but_for_names=is_ours
+        ):
+            raise UnsupportedFileForUndo("it changed during the restore")
+        made = write_stored_file_state(
             step.path, one.image, one.data, now=step.disk_file, keeps_names=one.writes_in_place
         )
         if inode is not None:
@@ -234,59 +261,65 @@ class _RunningRestore:
         return made
 
 
-def interrupted_outcome(
-    changes: tuple[Change, ...], places: Callable[[str], str], root: str
+def outcome_of_interrupted_restore(
+    changes: tuple[RecordedFileChange, ...], places: Callable[[str], str], root: str
 ) -> RestoreOutcome:
     """Determines which files an interrupted restore had restored, and which it had not reached or are different
     by now."""
-    done: list[Change] = []
-    kept: list[UnstoredFile] = []
+    done: list[RecordedFileChange] = []
+    kept: list[FileWithoutStoredContent] = []
     alike = names_differing_in_case(change.name for change in changes)
     for change in changes:
-        how = change_state(change, places, root=root if change.name in alike else None)
+        how = state_of_announced_change(change, places, root=root if change.name in alike else None)
         if how == "after":
             done.append(change)
         elif how == "before":
-            kept.append(UnstoredFile(path=change.path, why=NOT_REACHED_REASON))
+            kept.append(FileWithoutStoredContent(path=change.path, why=RESTORE_NOT_REACHED_REASON))
         else:
             kept.append(
-                UnstoredFile(path=change.path, why="its content is neither the old nor the restored one")
+                FileWithoutStoredContent(
+                    path=change.path, why="its content is neither the old nor the restored one"
+                )
             )
     return RestoreOutcome(changes=tuple(done), skipped_files=tuple(kept))
 
 
-def change_state(
-    change: Change, places: Callable[[str], str], *, root: str | None
+def state_of_announced_change(
+    change: RecordedFileChange, places: Callable[[str], str], *, root: str | None
 ) -> Literal["before", "after", "neither"]:
     """Determines from the disk whether an announced file change has happened. With `root`, the name's spelling
     has to match, too."""
     try:
-        is_there = root is None or real_spelling_below(root, change.name) == change.name
+        is_there = root is None or name_spelled_as_on_disk(root, change.name) == change.name
         has_folder = any(
             image is not None and image.kind == "folder" for image in (change.before, change.after)
         )
         place = places(change.name)
         now = (
-            read_disk_state(place, 1 << 62, reads=False, takes_folder=has_folder)
+            read_disk_file_state(place, 1 << 62, reads=False, takes_folder=has_folder)
             if is_there
             else FileOnDisk()
         )
-    except UnsupportedFile:
+    except UnsupportedFileForUndo:
         return "neither"
-    if is_same_image(now.image, change.after):
+    if is_same_stored_state(now.image, change.after):
         return "after"
-    return "before" if is_same_image(now.image, change.before) else "neither"
+    return "before" if is_same_stored_state(now.image, change.before) else "neither"
 
 
-def interrupted_change(change: Change, places: Callable[[str], str]) -> Change | UnstoredFile | None:
+def outcome_of_interrupted_change(
+    change: RecordedFileChange, places: Callable[[str], str]
+) -> RecordedFileChange | FileWithoutStoredContent | None:
     """Determines the outcome of a tool's file change that was announced when bayou ended; None: it did not
     happen. The announcement does not know the mode that a new file gets."""
     try:
-        now = read_disk_state(places(change.name), 1 << 62, reads=False).image
-    except UnsupportedFile as problem:
-        return UnstoredFile(path=change.path, why=str(problem))
+        now = read_disk_file_state(places(change.name), 1 << 62, reads=False).image
+    except UnsupportedFileForUndo as problem:
+        return FileWithoutStoredContent(path=change.path, why=str(problem))
     if now is not None and change.after is not None and now.hash == change.after.hash:
         return msgspec.structs.replace(change, after=now)
-    if is_same_image(now, change.before):
+    if is_same_stored_state(now, change.before):
         return None
-    return UnstoredFile(path=change.path, why="bayou ended while it was restored, and it was changed since")
+    return FileWithoutStoredContent(
+        path=change.path, why="bayou ended while it was restored, and it was changed since"
+    )

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from app.values.wire import PRIVATE_PREFIX, from_wire, to_wire
-from tools.results import Json
+from tools.tool_result_values import JsonValue
 
-_CHUNK_CHARACTERS = 1_000_000
+_ENCODED_CHUNK_CHARACTERS = 1_000_000
 """The length of text, in characters, above which it is encoded in chunks of this size, to save memory."""
 _LONG_TEXT_PLACEHOLDER = PRIVATE_PREFIX + "text"
 
@@ -54,7 +54,7 @@ def encode(value: Any) -> bytes:
     return encode_json(to_wire(value))
 
 
-def encode_line(value: Any) -> Iterator[bytes]:
+def encode_line_in_pieces(value: Any) -> Iterator[bytes]:
     """Yields a value's line with its line feed in pieces, so that a long text is held in memory once only."""
     data = to_wire(value)
     if not _has_long_text(data):
@@ -65,24 +65,24 @@ def encode_line(value: Any) -> Iterator[bytes]:
     yield head
     for text, behind in zip(long, rest, strict=True):
         yield b'"'
-        for start in range(0, len(text), _CHUNK_CHARACTERS):
-            yield encode_json(text[start : start + _CHUNK_CHARACTERS])[1:-1]
+        for start in range(0, len(text), _ENCODED_CHUNK_CHARACTERS):
+            yield encode_json(text[start : start + _ENCODED_CHUNK_CHARACTERS])[1:-1]
         yield b'"' + behind
     yield b"\n"
 
 
-def _has_long_text(data: Json) -> bool:
+def _has_long_text(data: JsonValue) -> bool:
     if isinstance(data, str):
-        return len(data) > _CHUNK_CHARACTERS
+        return len(data) > _ENCODED_CHUNK_CHARACTERS
     if isinstance(data, dict):
         return any(map(_has_long_text, data.values()))
     return isinstance(data, list) and any(map(_has_long_text, data))
 
 
-def _with_placeholders(data: Json, long: list[str]) -> Any:
+def _with_placeholders(data: JsonValue, long: list[str]) -> Any:
     """Returns a copy of the data with placeholders for long texts, which are appended to `long`."""
     match data:
-        case str() if len(data) > _CHUNK_CHARACTERS:
+        case str() if len(data) > _ENCODED_CHUNK_CHARACTERS:
             long.append(data)
             return _LONG_TEXT_PLACEHOLDER
         case dict():

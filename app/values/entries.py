@@ -9,13 +9,13 @@ from app.values.messages import AssistantMessage, Message, SystemMessage, ToolRe
 from app.values.usage import Usage
 from app.values.wire import PRIVATE_PREFIX, Wire, new_id, now_iso
 
-SESSION_VERSION = 3
+SESSION_FORMAT_VERSION = 3
 
 
 class SessionHeader(Wire, frozen=True, kw_only=True, tag_field="type", tag="session"):
     """The first line of a session file."""
 
-    version: int = SESSION_VERSION
+    version: int = SESSION_FORMAT_VERSION
     id: str
     timestamp: str = msgspec.field(default_factory=now_iso)
     cwd: str
@@ -154,7 +154,7 @@ Entry = (
 )
 
 
-def usage_of(entry: Entry) -> Usage | None:
+def usage_of_entry(entry: Entry) -> Usage | None:
     """Returns the usage that an entry reports, if any."""
     said = entry.message if isinstance(entry, MessageEntry) else entry
     if isinstance(

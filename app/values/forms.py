@@ -35,7 +35,7 @@ class FormField(msgspec.Struct, frozen=True, kw_only=True):
     most: float | None = None
 
 
-class AskedForm(msgspec.Struct, frozen=True, kw_only=True):
+class UserForm(msgspec.Struct, frozen=True, kw_only=True):
     """A form for the user with its fields, or a web page to open."""
 
     server: str = ""

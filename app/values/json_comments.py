@@ -1,7 +1,7 @@
 """Reads and edits JSON with `//` and `/* */` comments and trailing commas; errors have line and column.
 
-Used for every JSON file that a user edits. `parse` reads, `places` locates each value, `with_value` and
-`without_key` change one value and leave every other byte unchanged. The callers know the meaning of
+Used for every JSON file that a user edits. `parse` reads, `places` locates each value, `with_json_value` and
+`without_json_key` change one value and leave every other byte unchanged. The callers know the meaning of
 keys."""
 
 import re
@@ -10,21 +10,21 @@ from typing import Any
 import msgspec
 
 from app.values.user_errors import UserError
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
 JsonPath = tuple[str | int, ...]
 """The keys and indices that lead from the document to a value."""
 
 # Patterns as text, compiled at first use: most files are valid JSON and need none of them.
-_STRING_OR_COMMENT_PATTERN = (
+_JSON_STRING_OR_COMMENT_PATTERN = (
     r'(?s)"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])'
 )
-_SPACE_PATTERN = r"\s*"
-_STRING_PATTERN = r'(?s)"(?:[^"\\]|\\.)*"'
-_SCALAR_PATTERN = r'[^\s,\[\]{}:"]+'
+_JSON_SPACE_PATTERN = r"\s*"
+_JSON_STRING_PATTERN = r'(?s)"(?:[^"\\]|\\.)*"'
+_JSON_SCALAR_PATTERN = r'[^\s,\[\]{}:"]+'
 
 
-_HUGE_NUMBER = late(r"\d{4301,}")
+_HUGE_JSON_NUMBER = lazy_regex(r"\d{4301,}")
 
 
 class JsonSyntaxError(UserError):
@@ -37,7 +37,7 @@ class JsonSyntaxError(UserError):
         self.column = column
 
 
-class ValuePosition(msgspec.Struct, frozen=True, kw_only=True):
+class JsonValuePosition(msgspec.Struct, frozen=True, kw_only=True):
     """The position of a value in a JSON text; offsets count characters."""
 
     line: int
@@ -60,25 +60,25 @@ def _parse_tolerantly(text: str) -> Any:
     """Parses JSON with comments and lone surrogates, and reports the line of a fault."""
     import json  # noqa: PLC0415  (see `_dump_json`)
 
-    plain = without_comments(text)
+    plain = without_json_comments(text)
     try:
         return json.loads(plain, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
         raise JsonSyntaxError(
-            _ERROR_TEXTS.get(problem.msg, problem.msg), problem.lineno, problem.colno
+            _JSON_ERROR_TEXTS.get(problem.msg, problem.msg), problem.lineno, problem.colno
         ) from None
     except _NonJsonConstant as problem:
-        line, column = line_and_column(plain, max(plain.find(str(problem)), 0))
+        line, column = line_and_column_at_offset(plain, max(plain.find(str(problem)), 0))
         raise JsonSyntaxError(f"{problem} is not a JSON value", line, column) from None
     except RecursionError:
         raise JsonSyntaxError("nested too deeply", 1, 1) from None
     except ValueError:  # Python reads no number that is so long
-        digits = _HUGE_NUMBER.search(plain)
-        place = line_and_column(plain, digits.start() if digits else 0)
+        digits = _HUGE_JSON_NUMBER.search(plain)
+        place = line_and_column_at_offset(plain, digits.start() if digits else 0)
         raise JsonSyntaxError("a number of more than 4,300 digits", *place) from None
 
 
-def without_comments(text: str) -> str:
+def without_json_comments(text: str) -> str:
     """Replaces comments and trailing commas by spaces; every other character keeps its offset."""
 
     def blank(match: re.Match[str]) -> str:
@@ -89,29 +89,29 @@ def without_comments(text: str) -> str:
 
     if text.startswith("\ufeff"):
         text = " " + text[1:]
-    return re.sub(_STRING_OR_COMMENT_PATTERN, blank, text)
+    return re.sub(_JSON_STRING_OR_COMMENT_PATTERN, blank, text)
 
 
-def value_positions(text: str) -> dict[JsonPath, ValuePosition]:
+def json_value_positions(text: str) -> dict[JsonPath, JsonValuePosition]:
     """Returns the position of each value in a JSON text by its path; `()` is the whole document. The text must
     be valid."""
-    return _ValueFinder(without_comments(text)).run()
+    return _ValueFinder(without_json_comments(text)).run()
 
 
-def line_and_column(text: str, offset: int) -> tuple[int, int]:
+def line_and_column_at_offset(text: str, offset: int) -> tuple[int, int]:
     """Returns the line and column of an offset, counted from 1."""
     before = text.rfind("\n", 0, offset)
     return text.count("\n", 0, offset) + 1, offset - before
 
 
-def with_value(text: str, path: tuple[str, ...], value: Any) -> str:
+def with_json_value(text: str, path: tuple[str, ...], value: Any) -> str:
     """Sets the value at a path of a JSON text, creating objects on the way; all other text stays unchanged.
     Raises `JsonSyntaxError`."""
     if not text.strip().lstrip("\ufeff"):
         text = "{}\n"
     if not isinstance(parse_json_with_comments(text), dict):
         raise JsonSyntaxError("the document is not an object", 1, 1)
-    found = value_positions(text)
+    found = json_value_positions(text)
     depth = len(path)
     while depth and path[:depth] not in found:
         depth -= 1
@@ -121,23 +121,23 @@ def with_value(text: str, path: tuple[str, ...], value: Any) -> str:
         return text[: place.start] + _indented_json(value, indent) + text[place.end :]
     place = found[path[:depth]]
     if text[place.start] != "{":  # something else stands where an object is needed: it gives way
-        return with_value(text[: place.start] + "{}" + text[place.end :], path, value)
+        return with_json_value(text[: place.start] + "{}" + text[place.end :], path, value)
     for key in reversed(path[depth + 1 :]):
         value = {key: value}
     return _with_member(text, place, path[:depth], path[depth], value, found)
 
 
-def without_key(text: str, path: tuple[str, ...]) -> str:
+def without_json_key(text: str, path: tuple[str, ...]) -> str:
     """Removes the member at a path of a JSON text; without such a member the text is unchanged. Raises
     `JsonSyntaxError`."""
     parse_json_with_comments(text)
-    found = value_positions(text)
+    found = json_value_positions(text)
     place = found.get(path)
     if place is None or place.key_start is None:
         return text
-    plain = without_comments(text)
+    plain = without_json_comments(text)
     start, end = place.key_start, place.end
-    after = re.compile(_SPACE_PATTERN).match(plain, end)
+    after = re.compile(_JSON_SPACE_PATTERN).match(plain, end)
     assert after is not None
     if text[after.end() : after.end() + 1] == ",":
         end = after.end() + 1
@@ -160,7 +160,7 @@ def _refuse_constant(name: str) -> Any:
     raise _NonJsonConstant(name)
 
 
-_ERROR_TEXTS = {
+_JSON_ERROR_TEXTS = {
     "Expecting value": "a value is missing here",
     "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
     "Expecting ':' delimiter": "a ':' is missing here",
@@ -180,10 +180,10 @@ class _ValueFinder:
         self._line = 1
         self._line_start = 0
         self._counted = 0
-        self._places: dict[JsonPath, ValuePosition] = {}
+        self._places: dict[JsonPath, JsonValuePosition] = {}
         self._open: list[tuple[JsonPath, int, int, int, int | None]] = []
 
-    def run(self) -> dict[JsonPath, ValuePosition]:
+    def run(self) -> dict[JsonPath, JsonValuePosition]:
         path: JsonPath = ()
         key_start: int | None = None
         index: list[int] = []
@@ -221,20 +221,22 @@ class _ValueFinder:
             self._open.append((path, start, line, column, key_start))
             index.append(-1 if character == "{" else 0)
             return
-        match = re.compile(_STRING_PATTERN if character == '"' else _SCALAR_PATTERN).match(self._text, start)
+        match = re.compile(_JSON_STRING_PATTERN if character == '"' else _JSON_SCALAR_PATTERN).match(
+            self._text, start
+        )
         self._at = match.end() if match else len(self._text)
-        self._places[path] = ValuePosition(
+        self._places[path] = JsonValuePosition(
             line=line, column=column, start=start, end=self._at, key_start=key_start
         )
 
     def _close_value(self) -> None:
         path, start, line, column, key_start = self._open.pop()
-        self._places[path] = ValuePosition(
+        self._places[path] = JsonValuePosition(
             line=line, column=column, start=start, end=self._at, key_start=key_start
         )
 
     def _read_key(self) -> str:
-        match = re.compile(_STRING_PATTERN).match(self._text, self._at)
+        match = re.compile(_JSON_STRING_PATTERN).match(self._text, self._at)
         assert match is not None  # the document has been parsed
         self._at = match.end()
         self._skip_space()
@@ -245,7 +247,7 @@ class _ValueFinder:
         return json.loads(match.group(), strict=False)
 
     def _skip_space(self) -> None:
-        match = re.compile(_SPACE_PATTERN).match(self._text, self._at)
+        match = re.compile(_JSON_SPACE_PATTERN).match(self._text, self._at)
         assert match is not None
         self._at = match.end()
 
@@ -260,11 +262,11 @@ class _ValueFinder:
 
 def _with_member(
     text: str,
-    place: ValuePosition,
+    place: JsonValuePosition,
     parent: tuple[str, ...],
     key: str,
     value: Any,
-    found: dict[JsonPath, ValuePosition],
+    found: dict[JsonPath, JsonValuePosition],
 ) -> str:
     """Adds a member behind the last one of a JSON object."""
     members = [
@@ -286,7 +288,7 @@ def _with_member(
     rest = text[_after_comma(text, last.end) :]
     line_end = rest.find("\n")
     comment = rest[:line_end] if line_end >= 0 else ""
-    if comment.strip().startswith(("//", "/*")) and "}" not in without_comments(comment):
+    if comment.strip().startswith(("//", "/*")) and "}" not in without_json_comments(comment):
         return f"{text[: last.end]},{comment}\n{indent}{member}{rest[line_end:]}"
     return f"{text[: last.end]},\n{indent}{member}{rest}"
 

@@ -5,11 +5,11 @@ from typing import Any, Final, cast
 
 import msgspec
 
-_TYPES_WITHOUT_TEXT: Final = frozenset((int, float, bool, type(None)))
+_JSON_TYPES_WITHOUT_TEXT: Final = frozenset((int, float, bool, type(None)))
 """JSON types that contain no texts; they are skipped early because long lists consist mostly of numbers."""
 
 
-def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
+def texts_in_json(value: Any, *, names: bool = False) -> Iterator[str]:
     """Yields all texts within a JSON value; with `names`, the names of fields too."""
     waiting = [value]
     while waiting:
@@ -23,24 +23,26 @@ def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
                 waiting += fields
         elif isinstance(one, list | tuple):
             for each in reversed(cast("list[Any]", one)):
-                if type(each) not in _TYPES_WITHOUT_TEXT:
+                if type(each) not in _JSON_TYPES_WITHOUT_TEXT:
                     waiting.append(each)
         elif isinstance(one, msgspec.Struct):
             waiting.append(msgspec.to_builtins(one))
 
 
-def with_texts(value: Any, change: Callable[[str], str], *, but: Collection[str] = ()) -> Any:
+def replace_texts_in_json(value: Any, change: Callable[[str], str], *, but: Collection[str] = ()) -> Any:
     """Returns a copy of JSON data with `change` applied to every text and field name, except the values of
     fields named in `but`."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
         return {
-            with_texts(name, change): one if name in but else with_texts(one, change, but=but)
+            replace_texts_in_json(name, change): one
+            if name in but
+            else replace_texts_in_json(one, change, but=but)
             for name, one in cast("dict[Any, Any]", value).items()
         }
     if isinstance(value, list | tuple):
-        return [with_texts(one, change, but=but) for one in cast("list[Any]", value)]
+        return [replace_texts_in_json(one, change, but=but) for one in cast("list[Any]", value)]
     if isinstance(value, msgspec.Struct):
-        return with_texts(msgspec.to_builtins(value), change, but=but)
+        return replace_texts_in_json(msgspec.to_builtins(value), change, but=but)
     return value

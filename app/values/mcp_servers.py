@@ -12,7 +12,7 @@ ToolReach = Literal["direct", "search", "hidden"]
 ToolExposure = Literal["auto", "direct", "search", "hidden"]
 
 
-class ExposureDecision(msgspec.Struct, frozen=True, kw_only=True):
+class McpExposureDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The recorded meaning of the exposure `auto` and the servers it applies to, so that a resumed session
     keeps it."""
 

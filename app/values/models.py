@@ -7,12 +7,12 @@ from app.values.wire import Wire
 
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
 THINKING_LEVELS: tuple[ThinkingLevel, ...] = get_args(ThinkingLevel)
-_LEVEL_BY_NAME: dict[str, ThinkingLevel] = {level: level for level in THINKING_LEVELS}
+_THINKING_LEVEL_BY_NAME: dict[str, ThinkingLevel] = {level: level for level in THINKING_LEVELS}
 
 
 def thinking_level(name: str | None) -> ThinkingLevel | None:
     """Returns the thinking level with this name; None if there is none."""
-    return _LEVEL_BY_NAME.get(name or "")
+    return _THINKING_LEVEL_BY_NAME.get(name or "")
 
 
 class PriceTier(Wire, frozen=True, kw_only=True):

@@ -6,9 +6,9 @@ from typing import Literal
 from app.values.wire import Wire
 
 TodoStatus = Literal["pending", "in_progress", "completed", "abandoned"]
-OPEN_STATUSES: tuple[TodoStatus, ...] = ("pending", "in_progress")
+OPEN_TODO_STATUSES: tuple[TodoStatus, ...] = ("pending", "in_progress")
 _BEGIN, _END = "\n\n<todo-list>\n", "\n</todo-list>"
-_MARKS = {"pending": " ", "in_progress": ">", "completed": "x", "abandoned": "-"}
+_TODO_MARK_BY_STATUS = {"pending": " ", "in_progress": ">", "completed": "x", "abandoned": "-"}
 
 
 class TodoItem(Wire, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class TodoItem(Wire, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        return self.status in OPEN_STATUSES
+        return self.status in OPEN_TODO_STATUSES
 
 
 class TodoPhase(Wire, frozen=True, kw_only=True):
@@ -37,23 +37,23 @@ class TodoPhase(Wire, frozen=True, kw_only=True):
 Phases = tuple[TodoPhase, ...]
 
 
-def items_of(phases: Phases) -> list[TodoItem]:
+def todo_items_of_phases(phases: Phases) -> list[TodoItem]:
     return [item for phase in phases for item in phase.tasks]
 
 
-def open_items(phases: Phases) -> list[TodoItem]:
-    return [item for item in items_of(phases) if item.is_open]
+def open_todo_items(phases: Phases) -> list[TodoItem]:
+    return [item for item in todo_items_of_phases(phases) if item.is_open]
 
 
-def count_closed(phases: Phases) -> tuple[int, int]:
+def count_closed_todos(phases: Phases) -> tuple[int, int]:
     """Returns the number of closed todo items and of all items."""
-    total = len(items_of(phases))
-    return total - len(open_items(phases)), total
+    total = len(todo_items_of_phases(phases))
+    return total - len(open_todo_items(phases)), total
 
 
-def current_item(phases: Phases) -> TodoItem | None:
+def current_todo_item(phases: Phases) -> TodoItem | None:
     """Returns the todo item that is in progress."""
-    return next((item for item in items_of(phases) if item.status == "in_progress"), None)
+    return next((item for item in todo_items_of_phases(phases) if item.status == "in_progress"), None)
 
 
 def todos_text(phases: Phases) -> str:
@@ -71,10 +71,10 @@ def todo_progress_text(phases: Phases) -> str:
     """Returns the todo list's state after an operation as text: the progress, and all items of the current phase."""
     if not phases:
         return "The list is empty."
-    closed, total = count_closed(phases)
+    closed, total = count_closed_todos(phases)
     if closed == total:
         return f"All {total} items are closed."
-    current = current_item(phases)
+    current = current_todo_item(phases)
     at = next((phase for phase in phases if current in phase.tasks), None) or next(
         phase for phase in phases if any(item.is_open for item in phase.tasks)
     )
@@ -87,16 +87,16 @@ def todo_progress_text(phases: Phases) -> str:
 
 def _item_line(item: TodoItem) -> str:
     waits = f" (blocked: {item.blocked})" if item.blocked else ""
-    return f"- [{_MARKS[item.status]}] {item.content}{waits}"
+    return f"- [{_TODO_MARK_BY_STATUS[item.status]}] {item.content}{waits}"
 
 
-def append_todo_list(summary: str, phases: Phases) -> str:
+def append_todo_list_to_summary(summary: str, phases: Phases) -> str:
     """Appends the todo list to a summary verbatim, replacing a list that an earlier summary had."""
-    bare = remove_todo_list(summary)
+    bare = remove_todo_list_from_summary(summary)
     return bare if not phases else f"{bare}{_BEGIN}{todos_text(phases)}{_END}"
 
 
-def remove_todo_list(summary: str) -> str:
+def remove_todo_list_from_summary(summary: str) -> str:
     head, begin, rest = summary.rpartition(_BEGIN)
     if not begin or _END not in rest:
         return summary
@@ -104,7 +104,7 @@ def remove_todo_list(summary: str) -> str:
 
 
 def todo_reminder_text(phases: Phases) -> str:
-    left = open_items(phases)
+    left = open_todo_items(phases)
     return (
         f"{len(left)} {'items are' if len(left) > 1 else 'item is'} still open:\n"
         + "\n".join(_item_line(item) for item in left)
@@ -116,22 +116,22 @@ def todo_reminder_text(phases: Phases) -> str:
 # Goals
 
 GOAL_ENTRY_TYPE = "bayou.goal"
-CHECK_MESSAGE_TYPE = "goal-check"
-CONTINUE_MESSAGE_TYPE = "goal-continue"
+GOAL_CHECK_MESSAGE_TYPE = "goal-check"
+GOAL_CONTINUE_MESSAGE_TYPE = "goal-continue"
 GOAL_SET_FIELD = "isSet"
 """The field that marks an entry as setting a goal; entries that only change the goal lack it."""
-_CHECK_CALL_PREFIX = "goal-"
+_GOAL_CHECK_CALL_ID_PREFIX = "goal-"
 
 GoalStatus = Literal["active", "done", "blocked", "limit", "refused", "paused"]
 
 
-def check_call_id(name: str) -> str:
+def goal_check_call_id(name: str) -> str:
     """Returns the call id for the events of a goal's check; models never use such ids."""
-    return f"{_CHECK_CALL_PREFIX}{name}"
+    return f"{_GOAL_CHECK_CALL_ID_PREFIX}{name}"
 
 
-def is_check_call(call_id: str) -> bool:
-    return call_id.startswith(_CHECK_CALL_PREFIX)
+def is_goal_check_call(call_id: str) -> bool:
+    return call_id.startswith(_GOAL_CHECK_CALL_ID_PREFIX)
 
 
 class GoalCheck(Wire, frozen=True, kw_only=True):

@@ -10,15 +10,17 @@ from typing import Final, Literal
 
 import msgspec
 
-_TAG_NAME: Final = re.compile(r"/?[a-zA-Z][^\s/>]*")
-_ATTRIBUTE: Final = re.compile(r"""[\s/]*([^\s=>/][^\s=>/]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?""")
-_TAG_END: Final = re.compile(r"[^>]*>")
-_RAW_TEXT_ENDS: Final = {
+_HTML_TAG_NAME_PATTERN: Final = re.compile(r"/?[a-zA-Z][^\s/>]*")
+_HTML_ATTRIBUTE_PATTERN: Final = re.compile(
+    r"""[\s/]*([^\s=>/][^\s=>/]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?"""
+)
+_HTML_TAG_END_PATTERN: Final = re.compile(r"[^>]*>")
+_RAW_TEXT_END_PATTERN_BY_ELEMENT: Final = {
     name: re.compile(rf"</{name}(?=[\s/>])[^>]*>", re.IGNORECASE)
     for name in ("script", "style", "title", "textarea", "noscript", "iframe", "xmp")
 }
 """Elements whose whole content is text up to their end tag."""
-_MAX_ATTRIBUTES = 200
+_MAX_HTML_ATTRIBUTES = 200
 
 
 class HtmlToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,28 +34,28 @@ class HtmlToken(msgspec.Struct, frozen=True, kw_only=True):
         return self.attributes.get(name, "")
 
 
-def html_tokens(source: str) -> Iterator[HtmlToken]:
+def split_html_into_tokens(source: str) -> Iterator[HtmlToken]:
     position = 0
     while position < len(source):
         opened = source.find("<", position)
         if opened < 0:
             opened = len(source)
         if opened > position:
-            yield HtmlToken(kind="text", text=unescape(source[position:opened]))
+            yield HtmlToken(kind="text", text=unescape_html(source[position:opened]))
         if source.startswith("<!--", opened):
             position = _position_after(source, "-->", opened + 4)
         elif source.startswith(("<!", "<?"), opened):
             position = _position_after(source, ">", opened)
-        elif name := _TAG_NAME.match(source, opened + 1):
+        elif name := _HTML_TAG_NAME_PATTERN.match(source, opened + 1):
             attributes, position = _parse_attributes(source, name.end())
             tag = name[0].casefold()
             if tag.startswith("/"):
                 yield HtmlToken(kind="end", name=tag[1:])
-            elif tag in _RAW_TEXT_ENDS:
-                end = _RAW_TEXT_ENDS[tag].search(source, position)
+            elif tag in _RAW_TEXT_END_PATTERN_BY_ELEMENT:
+                end = _RAW_TEXT_END_PATTERN_BY_ELEMENT[tag].search(source, position)
                 if tag == "title":
                     yield HtmlToken(
-                        kind="title", text=unescape(source[position : end.start() if end else position])
+                        kind="title", text=unescape_html(source[position : end.start() if end else position])
                     )
                 position = end.end() if end else len(source)
             else:
@@ -64,7 +66,7 @@ def html_tokens(source: str) -> Iterator[HtmlToken]:
             position = opened + 1
 
 
-def unescape(text: str) -> str:
+def unescape_html(text: str) -> str:
     try:
         return html.unescape(text) if "&" in text else text
     except ValueError:  # the number of a character has thousands of digits
@@ -79,9 +81,9 @@ def _position_after(source: str, end: str, position: int) -> int:
 def _parse_attributes(source: str, position: int) -> tuple[dict[str, str], int]:
     """The attributes of an element, and where its content begins."""
     found: dict[str, str] = {}
-    while len(found) < _MAX_ATTRIBUTES and (one := _ATTRIBUTE.match(source, position)):
+    while len(found) < _MAX_HTML_ATTRIBUTES and (one := _HTML_ATTRIBUTE_PATTERN.match(source, position)):
         value = next((part for part in one.groups()[1:] if part is not None), "")
-        found.setdefault(one[1].casefold(), unescape(value))
+        found.setdefault(one[1].casefold(), unescape_html(value))
         position = one.end()
-    end = _TAG_END.match(source, position)
+    end = _HTML_TAG_END_PATTERN.match(source, position)
     return found, end.end() if end else len(source)

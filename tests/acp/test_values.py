@@ -6,29 +6,29 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.modes.acp import requests, responses, update_values
+from app.modes.acp import request_params, request_results, update_messages
 from tests.acp.peers import SCHEMA
 
 DEFINITIONS: Mapping[str, str | tuple[str, ...]] = {
-    "Initialize": "InitializeRequest",
-    "Authenticate": "AuthenticateRequest",
-    "NamedValue": ("EnvVariable", "HttpHeader"),
-    "ProvidedServer": ("McpServerStdio", "McpServerHttp", "McpServerSse"),
-    "NewSession": "NewSessionRequest",
-    "OpenSession": ("LoadSessionRequest", "ResumeSessionRequest"),
-    "ListSessions": "ListSessionsRequest",
-    "NamedSession": ("CloseSessionRequest", "DeleteSessionRequest", "CancelNotification"),
-    "SetMode": "SetSessionModeRequest",
-    "SetOption": "SetSessionConfigOptionRequest",
-    "CancelRequest": "CancelRequestNotification",
-    "Prompt": "PromptRequest",
+    "InitializeParams": "InitializeRequest",
+    "AuthenticateParams": "AuthenticateRequest",
+    "HeaderOrVariable": ("EnvVariable", "HttpHeader"),
+    "ClientMcpServer": ("McpServerStdio", "McpServerHttp", "McpServerSse"),
+    "NewSessionParams": "NewSessionRequest",
+    "OpenSessionParams": ("LoadSessionRequest", "ResumeSessionRequest"),
+    "ListSessionsParams": "ListSessionsRequest",
+    "SessionIdParams": ("CloseSessionRequest", "DeleteSessionRequest", "CancelNotification"),
+    "SetModeParams": "SetSessionModeRequest",
+    "SetOptionParams": "SetSessionConfigOptionRequest",
+    "CancelRequestParams": "CancelRequestNotification",
+    "PromptParams": "PromptRequest",
     "TextBlock": "TextContent",
     "ImageBlock": "ImageContent",
     "LinkBlock": "ResourceLink",
-    "Resource": ("TextResourceContents", "BlobResourceContents"),
+    "EmbeddedResource": ("TextResourceContents", "BlobResourceContents"),
     "ResourceBlock": "EmbeddedResource",
 }
-"""The definitions of the schema that a value of `requests` is decoded from."""
+"""The definitions of the schema that a value of `request_params` is decoded from."""
 _BEYOND = {"type", "value"}
 """Fields that the schema has in branches of a definition."""
 
@@ -40,7 +40,7 @@ def properties(name: str) -> set[str]:
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_what_is_read_has_the_names_of_the_schema(name: str) -> None:
     known = DEFINITIONS[name]
-    kind = getattr(requests, name)
+    kind = getattr(request_params, name)
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     offered = [properties(one) for one in ((known,) if isinstance(known, str) else known)]
     assert set(fields) <= set.union(*offered)
@@ -50,11 +50,11 @@ def test_what_is_read_has_the_names_of_the_schema(name: str) -> None:
 
 def test_what_a_prompt_ends_with_and_the_states_of_a_call_are_those_of_the_schema() -> None:
     for values, name in (
-        (responses.StopReason, "StopReason"),
-        (update_values.CallStatus, "ToolCallStatus"),
-        (update_values.PlanStatus, "PlanEntryStatus"),
-        (update_values.PermissionKind, "PermissionOptionKind"),
-        (update_values.ToolKind, "ToolKind"),
+        (request_results.StopReason, "StopReason"),
+        (update_messages.CallStatus, "ToolCallStatus"),
+        (update_messages.PlanStatus, "PlanEntryStatus"),
+        (update_messages.PermissionKind, "PermissionOptionKind"),
+        (update_messages.ToolKind, "ToolKind"),
     ):
         assert set(values.__args__) <= constants(SCHEMA["$defs"][name])
 

@@ -5,18 +5,18 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from app.agent.abort import Abort
-from app.agent.hooks import LoopHooks
-from app.agent.loop import resume_loop, run_loop
-from app.agent.loop_ports import InterruptMode, LoopPorts
-from app.agent.queues import QueueMode, Queues
+from app.agent.abort_signal import AbortSignal
+from app.agent.agent_loop import resume_agent_loop, run_agent_loop
+from app.agent.hooks import AgentLoopHooks
+from app.agent.loop_ports import AgentLoopDependencies, InterruptMode
+from app.agent.message_queues import MessageQueues, QueueMode
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
 from app.providers.scripted import ScriptedAnswer, ScriptedModel
 from app.values.events import Event, MessageEnd
 from app.values.messages import Message, ToolResultMessage, UserMessage, user_message
-from tools.base import Tool, ToolContext
-from tools.results import ToolResult, text_result
+from tools.tool_definition import Tool, ToolContext
+from tools.tool_result_values import ToolResult, text_result
 
 Run = Callable[[dict[str, Any], ToolContext], Awaitable[ToolResult]]
 
@@ -34,17 +34,17 @@ class ScriptedLoop:
         will_retry: Callable[[Any], bool] = lambda message: False,
         **hooks: Any,
     ) -> None:
-        """`hooks`: answers by the names of the methods of `LoopHooks`."""
+        """`hooks`: answers by the names of the methods of `AgentLoopHooks`."""
         self.script = ScriptedModel(answers)
         self.registry = AdapterRegistry()
         self.registry.register_adapter("scripted", self.script.adapter, owner="test")
-        self.queues = Queues(mode=lambda queue: queue_mode)
-        self.abort = Abort()
+        self.queues = MessageQueues(mode=lambda queue: queue_mode)
+        self.abort = AbortSignal()
         self.conversation: list[Message] = []
         self.events: list[Event] = []
         self.tools = {tool.name: tool for tool in tools}
         self.on_event: Callable[[Event], None] = lambda event: None
-        self.ports = LoopPorts(
+        self.ports = AgentLoopDependencies(
             request_answer=self._ask,
             tools=lambda: self.tools,
             tool_context=lambda call, progress: ToolContext(call_id=call.id, cwd=Path(), progress=progress),
@@ -59,12 +59,12 @@ class ScriptedLoop:
 
     async def run(self, *prompts: str) -> list[str]:
         """Returns the kinds of the events, in order."""
-        async for event in run_loop([user_message(text) for text in prompts], self.ports):
+        async for event in run_agent_loop([user_message(text) for text in prompts], self.ports):
             self._take(event)
         return self.kinds
 
     async def resume(self) -> list[str]:
-        async for event in resume_loop(self.conversation, self.ports):
+        async for event in resume_agent_loop(self.conversation, self.ports):
             self._take(event)
         return self.kinds
 
@@ -89,16 +89,16 @@ class ScriptedLoop:
             self.conversation.append(event.message)
         self.on_event(event)
 
-    async def _ask(self, abort: Abort) -> AssistantStream:
+    async def _ask(self, abort: AbortSignal) -> AssistantStream:
         context = RequestContext(messages=tuple(self.conversation))
         return self.registry.stream_answer(self.script.model, context, StreamOptions())
 
 
-def hooks_with(answers: dict[str, Any]) -> LoopHooks:
+def hooks_with(answers: dict[str, Any]) -> AgentLoopHooks:
     """Hooks with these answers in place of the usual ones."""
-    hooks = LoopHooks()
+    hooks = AgentLoopHooks()
     for question, answer in answers.items():
-        assert hasattr(LoopHooks, question), question
+        assert hasattr(AgentLoopHooks, question), question
         setattr(hooks, question, answer)
     return hooks
 

@@ -7,16 +7,16 @@ import msgspec
 import pytest
 
 from app.agent.call_batch import ToolCallBatch
-from app.agent.hooks import CallVerdict, TurnOutcome
-from app.agent.tool_results import describe_error
+from app.agent.hooks import FinishedTurn, ToolCallVerdict
+from app.agent.tool_results import describe_error_in_one_line
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.codec import encode
 from app.values.content import ToolCall
 from app.values.events import AgentEnd, Event, ToolExecutionEnd, ToolExecutionStart
 from app.values.messages import AssistantMessage
 from tests.agent.scripted_loop import ScriptedLoop, echo, plain, tool
-from tools.base import ToolContext, ToolError
-from tools.results import ImagePart, TextPart, ToolResult, text_result
+from tools.tool_definition import ToolContext, ToolError
+from tools.tool_result_values import ImagePart, TextPart, ToolResult, text_result
 
 
 class Unspeakable(Exception):
@@ -40,7 +40,7 @@ async def test_an_exception_that_cannot_say_what_it_is() -> None:
 
     stage = await one_call(odd)
     assert stage.result_texts == ["Tool odd failed: Unspeakable: (its text could not be made)"]
-    assert describe_error(Unspeakable()) == "Unspeakable: (its text could not be made)"
+    assert describe_error_in_one_line(Unspeakable()) == "Unspeakable: (its text could not be made)"
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ async def test_a_preparation_that_fails_is_reported() -> None:
     [RuntimeError("x"), SystemExit(1), asyncio.CancelledError("x"), KeyboardInterrupt(), Unspeakable()],
 )
 async def test_an_error_in_a_gate_denies_the_call(problem: BaseException) -> None:
-    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> ToolCallVerdict:
         raise problem
 
     stage = ScriptedLoop(call("echo"), say("ok"), tools=[echo()], before_tool=gate)
@@ -243,8 +243,10 @@ async def test_a_gate_may_change_arguments_but_not_into_wrong_ones() -> None:
         seen.append(arguments["n"])
         return text_result("ok")
 
-    async def change(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
-        return CallVerdict(arguments={"n": arguments["n"] + 1} if arguments["n"] < 5 else {"n": "many"})
+    async def change(
+        tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None
+    ) -> ToolCallVerdict:
+        return ToolCallVerdict(arguments={"n": arguments["n"] + 1} if arguments["n"] < 5 else {"n": "many"})
 
     stage = ScriptedLoop(
         call("note", n=1) + call("note", n=7),
@@ -261,14 +263,14 @@ async def test_a_gate_may_change_arguments_but_not_into_wrong_ones() -> None:
 async def test_a_gate_that_waits_for_a_person_ends_with_the_run() -> None:
     is_cancelled: list[bool] = []
 
-    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> ToolCallVerdict:
         asyncio.get_running_loop().call_soon(stage.abort.set)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             is_cancelled.append(True)
             raise
-        return CallVerdict()
+        return ToolCallVerdict()
 
     stage = ScriptedLoop(call("echo") + call("echo"), tools=[echo()], before_tool=gate)
     async with asyncio.timeout(10):
@@ -279,9 +281,9 @@ async def test_a_gate_that_waits_for_a_person_ends_with_the_run() -> None:
 
 
 async def test_a_gate_that_aborts_by_itself_may_return() -> None:
-    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> ToolCallVerdict:
         stage.abort.set()
-        return CallVerdict(is_blocked=True, reason="stopped by the gate")
+        return ToolCallVerdict(is_blocked=True, reason="stopped by the gate")
 
     stage = ScriptedLoop(call("echo"), tools=[echo()], before_tool=gate)
     await stage.run("go")
@@ -292,14 +294,14 @@ async def test_a_gate_that_aborts_by_itself_may_return() -> None:
 async def test_a_gate_that_does_not_end_with_the_run_is_left_behind() -> None:
     let_go = asyncio.Event()
 
-    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> ToolCallVerdict:
         asyncio.get_running_loop().call_soon(stage.abort.set)
         while not let_go.is_set():
             try:
                 await let_go.wait()
             except asyncio.CancelledError:
                 pass
-        return CallVerdict()
+        return ToolCallVerdict()
 
     stage = ScriptedLoop(call("echo") + call("echo"), tools=[echo()], before_tool=gate)
     async with asyncio.timeout(10):
@@ -365,7 +367,7 @@ async def test_hooks_behind_answer_and_turn_that_fail_are_told_and_passed_over()
     async def seal(message: AssistantMessage) -> AssistantMessage:
         raise RuntimeError("seal broke")
 
-    async def after_turn(outcome: TurnOutcome) -> bool:
+    async def after_turn(outcome: FinishedTurn) -> bool:
         raise RuntimeError("turn broke")
 
     stage = ScriptedLoop(
@@ -383,7 +385,7 @@ async def test_hooks_behind_answer_and_turn_that_fail_are_told_and_passed_over()
 
 
 async def test_a_turn_hook_may_end_the_run() -> None:
-    async def after_turn(outcome: TurnOutcome) -> bool:
+    async def after_turn(outcome: FinishedTurn) -> bool:
         return bool(outcome.results)
 
     stage = ScriptedLoop(call("echo"), say("never"), tools=[echo()], after_turn=after_turn)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.agent.hooks import CallVerdict
-from app.agent.loop import NothingToContinue
-from app.agent.queues import AsideMessage
+from app.agent.agent_loop import NothingToContinue
+from app.agent.hooks import ToolCallVerdict
+from app.agent.message_queues import AsideMessage
 from app.providers.scripted import ScriptedAnswer, call, fail, say, think
 from app.values.content import ToolCall
 from app.values.events import (
@@ -24,8 +24,8 @@ from app.values.events import (
 from app.values.messages import AssistantMessage, CustomMessage, user_message
 from app.values.stream import TextDelta
 from tests.agent.scripted_loop import BlockingTool, ScriptedLoop, echo, is_prompt, plain, tool
-from tools.base import ToolContext, ToolError
-from tools.results import ToolResult, text_result
+from tools.tool_definition import ToolContext, ToolError
+from tools.tool_result_values import ToolResult, text_result
 
 
 def without_updates(kinds: list[str]) -> list[str]:
@@ -172,8 +172,8 @@ async def test_a_blocked_call_does_not_run_and_tells_the_reason() -> None:
         ran.append("ran")
         return text_result("ran")
 
-    async def refuse(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
-        return CallVerdict(is_blocked=True, reason="Not on a Friday.")
+    async def refuse(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> ToolCallVerdict:
+        return ToolCallVerdict(is_blocked=True, reason="Not on a Friday.")
 
     stage = ScriptedLoop(call("deploy"), say("ok"), tools=[tool("deploy", run)], before_tool=refuse)
     await stage.run("go")
@@ -182,7 +182,7 @@ async def test_a_blocked_call_does_not_run_and_tells_the_reason() -> None:
 
 
 async def test_a_gate_that_fails_is_closed() -> None:
-    async def broken(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
+    async def broken(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> ToolCallVerdict:
         raise RuntimeError("gate fell over")
 
     stage = ScriptedLoop(call("echo"), say("ok"), tools=[echo()], before_tool=broken)

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agent.hooks import CallVerdict
-from app.agent.queues import AsideMessage
+from app.agent.hooks import ToolCallVerdict
+from app.agent.message_queues import AsideMessage
 from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.values.content import ToolCall
 from app.values.events import (
@@ -23,8 +23,8 @@ from app.values.events import (
 )
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, user_message
 from tests.agent.scripted_loop import ScriptedLoop, plain, tool
-from tools.base import ToolContext, ToolError
-from tools.results import ToolResult, text_result
+from tools.tool_definition import ToolContext, ToolError
+from tools.tool_result_values import ToolResult, text_result
 
 BEHAVIOURS = ("quick", "slow", "raises", "garbage", "chatty", "unknown", "blocked", "stubborn")
 ACTIONS = ("steer", "follow", "aside", "abort", "nothing", "nothing", "nothing")
@@ -87,8 +87,8 @@ def tools(plan: dict[str, Any]) -> list[Any]:
     return [one(how) for how in BEHAVIOURS if how != "unknown"]
 
 
-async def block(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
-    return CallVerdict(is_blocked=tool_call.name == "blocked")
+async def block(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> ToolCallVerdict:
+    return ToolCallVerdict(is_blocked=tool_call.name == "blocked")
 
 
 @settings(max_examples=150, deadline=None)

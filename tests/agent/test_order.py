@@ -7,21 +7,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.agent.hooks import CallVerdict
+from app.agent.hooks import ToolCallVerdict
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.content import ToolCall
 from app.values.events import Event, ToolExecutionEnd, ToolExecutionStart
 from tests.agent.scripted_loop import BlockingTool, ScriptedLoop
-from tools.base import Tool, ToolContext
-from tools.registry import builtin_tools
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import Tool, ToolContext
+from tools.tool_registry import builtin_tools
 
 
 def stage_in(
     folder: Path, *answers: ScriptedAnswer, tools: tuple[Tool, ...] = (), **hooks: Any
 ) -> ScriptedLoop:
     stage = ScriptedLoop(*answers, tools=(*builtin_tools(), *tools), **hooks)
-    workspace = Workspace(folder)
+    workspace = SessionWorkspace(folder)
     stage.ports = msgspec.structs.replace(
         stage.ports,
         tool_context=lambda call, progress: ToolContext(
@@ -87,8 +87,8 @@ async def test_a_change_without_predecessors_does_not_wait(tmp_path: Path) -> No
 
 
 async def test_the_place_is_that_of_the_arguments_that_were_allowed(tmp_path: Path) -> None:
-    async def moved(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
-        return CallVerdict(arguments={**arguments, "path": "moved.py"})
+    async def moved(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> ToolCallVerdict:
+        return ToolCallVerdict(arguments={**arguments, "path": "moved.py"})
 
     stage = stage_in(
         tmp_path, write("a.py", "one\n") + edit("b.py", "one", "two"), say("done"), before_tool=moved
@@ -128,9 +128,9 @@ async def test_approvals_and_hooks_get_arguments_under_the_tools_own_names(
 ) -> None:
     seen: list[dict[str, Any]] = []
 
-    async def look(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
+    async def look(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> ToolCallVerdict:
         seen.append(arguments)
-        return CallVerdict(is_blocked=True)
+        return ToolCallVerdict(is_blocked=True)
 
     stage = stage_in(
         tmp_path,

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.agent.hooks import CallVerdict
-from app.agent.tool_pipeline import NoMasks, ParseCall
+from app.agent.hooks import ToolCallVerdict
+from app.agent.tool_pipeline import NoSecretMasks, ParseToolCall
 from app.providers.scripted import call, say
 from tests.agent.scripted_loop import ScriptedLoop, plain, tool
-from tools.base import Tool, ToolContext, ToolError
-from tools.results import ToolResult, text_result
-from tools.threads import StopFlag, ThreadedTool
+from tools.thread_work import RunToolInThread, StopFlag
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import ToolResult, text_result
 
 Work = Callable[[], ToolResult]
 
@@ -28,13 +28,13 @@ def awaiting(work: Work) -> Tool:
 
 
 def in_thread(work: Work) -> Tool:
-    return tool("odd", ThreadedTool(lambda arguments, context, stop: work()))
+    return tool("odd", RunToolInThread(lambda arguments, context, stop: work()))
 
 
 both = pytest.mark.parametrize("made", [awaiting, in_thread])
 
 
-class WatchedMasks(NoMasks):
+class WatchedMasks(NoSecretMasks):
     """Masks that record the calling thread and mask nothing."""
 
     is_masking = True
@@ -55,9 +55,9 @@ class BrokenMasks(WatchedMasks):
         raise OSError("no key")
 
 
-async def played(made: Tool, masks: NoMasks | None = None) -> ScriptedLoop:
+async def played(made: Tool, masks: NoSecretMasks | None = None) -> ScriptedLoop:
     stage = ScriptedLoop(call("odd"), say("ok"), tools=[made])
-    stage.ports = msgspec.structs.replace(stage.ports, secret_masks=masks or NoMasks())
+    stage.ports = msgspec.structs.replace(stage.ports, secret_masks=masks or NoSecretMasks())
     async with asyncio.timeout(10):
         await stage.run("go")
     assert plain(stage.conversation[-1]) == "ok"
@@ -118,7 +118,7 @@ async def test_a_threads_result_after_an_abort_is_ignored() -> None:
         while True:
             stop.raise_if_stopped()
 
-    stage = ScriptedLoop(call("odd"), tools=[tool("odd", ThreadedTool(work))])
+    stage = ScriptedLoop(call("odd"), tools=[tool("odd", RunToolInThread(work))])
     stage.ports = msgspec.structs.replace(stage.ports, secret_masks=masks)
 
     async def abort() -> None:
@@ -137,11 +137,11 @@ async def test_a_call_is_given_what_counts_when_it_is_let_run(looks: bool) -> No
     """What a gate has read is what runs, though it asked a person, which takes time."""
     folder, seen = [Path("before")], list[Path]()
 
-    async def gate(call: Any, read: ParseCall) -> CallVerdict:
+    async def gate(call: Any, read: ParseToolCall) -> ToolCallVerdict:
         if looks:
             await asyncio.to_thread(read)
         folder[0] = Path("after")
-        return CallVerdict()
+        return ToolCallVerdict()
 
     async def run(arguments: Any, context: ToolContext) -> ToolResult:
         seen.append(context.cwd)

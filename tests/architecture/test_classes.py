@@ -149,5 +149,5 @@ def test_no_class_only_forwards_to_its_parts():
 
 def test_classes_are_found_with_what_they_inherit():
     """The check itself."""
-    assert "widgets.textual_internals.SheetScreen" in bases("widgets.screens.picker.PickerScreen")
-    assert "widgets.transcript.keyboard.Keyboard" in made()
+    assert "widgets.textual_internals.ClosableModalScreen" in bases("widgets.screens.picker.PickerScreen")
+    assert "widgets.transcript.transcript_keyboard.TranscriptKeyboard" in made()

@@ -15,24 +15,22 @@ CONVENTIONS = {
 }
 """Ends of paths, with what makes each a boundary; `docs/architecture.md` describes them."""
 BOUNDARIES = {
-    "app/cli/commands/export.py": "a subcommand, loaded when it is the one that was typed",
     "app/cli/commands/man_command.py": "a subcommand, loaded when it is the one that was typed",
     "app/cli/process_exit.py": "imports only the standard library, for an end without the session",
     "app/cli/process_protection.py": "runs before anything else is imported, to protect the process's memory",
-    "app/modes/acp/line_log.py": "loaded late, with what knows secrets",
+    "app/modes/acp/protocol_log.py": "loaded late, with what knows secrets",
     "app/modes/acp/serve.py": "the face as the command line loads it",
     "app/engine/session_notes.py": "a subject of a session",
     "app/engine/tree/compaction_actions.py": "a subject of a session",
     "app/providers/offline/tour.py": "the recorded tour as data",
     "app/providers/signin/refresh.py": "loaded late, with the network",
     "app/sessions/export/jsonl.py": "a writer of one format, beside those of HTML and Markdown",
-    "app/tui/features/keys/screens.py": "imports every screen, for the list of keys alone",
     "app/tui/features/permissions/secrets.py": "a page, made at its first use",
-    "app/tui/terminal/shown_program.py": "loads the terminal emulator, with the first program",
+    "app/tui/terminal/shown_terminal_program.py": "loads the terminal emulator, with the first program",
     "tools/edits/anchored_pages.py": "knows snapshots and anchors, which pages of a `read` know nothing of",
     "tools/filemap/scanners/gherkin.py": "a scanner of one format",
     "tools/kernel/notebook_cells.py": "writes one format, and knows no session",
-    "tools/repomap/first_question.py": "loads SQLite and parsers late",
+    "tools/repomap/likely_places.py": "loads SQLite and parsers late",
     "tools/repomap/folder_results.py": "loads SQLite and parsers late",
     "widgets/graphics/tmux.py": "an adapter to one protocol of terminals",
 }

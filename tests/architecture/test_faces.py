@@ -14,7 +14,7 @@ NO_PAGES = {
     "shared_dialogs.py",
     "questions.py",
     "todo_list.py",
-    "side_lists.py",
+    "side_panel_updater.py",
     "screens.py",
     "overlay.py",
 }
@@ -23,7 +23,7 @@ SCREEN_ITSELF = "app/tui/features/screen/"
 """Nothing of it is without the screen."""
 PARTS_OF_PAGES = {
     "context_groups.py",
-    "side_sections.py",
+    "side_panel_sections.py",
     "desk.py",
     "__init__.py",
     "feature.py",
@@ -33,7 +33,7 @@ PARTS_OF_PAGES = {
     "rows.py",
     "hunk_blocks.py",
     "comparison.py",
-    "filled_page.py",
+    "review_page_content.py",
     "entries.py",
 }
 """Screens are tested with the other widgets, rows with their page."""

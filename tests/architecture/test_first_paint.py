@@ -11,14 +11,14 @@ from tests.support.terminals import terminal
 PROGRAM = """
 import os, sys
 import app.tui.run
-from app.tui.startup import StartOptions
+from app.tui.startup import TuiStartOptions
 
 async def complete(self, app):
     with open("loaded.part", "w") as file:
         file.write(" ".join(sys.modules))
     os.rename("loaded.part", "loaded")
 
-StartOptions.complete_start = complete
+TuiStartOptions.complete_start_after_paint = complete
 sys.argv = ["bayou", *sys.argv[1:]]
 from app.cli.main import main
 main()
@@ -27,7 +27,8 @@ main()
 
 IDLE = PROGRAM.replace(
     "async def complete(self, app):\n",
-    "whole = StartOptions.complete_start\n\nasync def complete(self, app):\n    await whole(self, app)\n",
+    "whole = TuiStartOptions.complete_start_after_paint\n\n"
+    "async def complete(self, app):\n    await whole(self, app)\n",
 )
 """The same, when all has been done that is done without being asked."""
 
@@ -41,31 +42,31 @@ OF_MAPS = (
 """What the first question to a map brings along."""
 
 BEHIND_IT = (
-    "app.agent.loop",
+    "app.agent.agent_loop",
     "app.assembly.extensions.extension_setup",
-    "app.assembly.own_tools",
+    "app.assembly.session_tools",
     "app.engine.jobs.jobs_tool",
     "app.engine.planning.planning_tools",
     "app.extensions.api",
-    "app.extensions.session_binding",
-    "app.extensions.contexts",
-    "app.extensions.loading.module_import",
+    "app.extensions.extension_session_binding",
+    "app.extensions.handler_contexts",
+    "app.extensions.loading.extension_import",
     "app.extensions.ui_protocol",
     "app.extensions.headless_ui",
     "app.sessions.fork",
     "app.sessions.file.open_session",
     "app.sessions.file.session_reader",
     "httpcore2",
-    "tools.box.proxy",
+    "tools.box.sandbox_proxy",
     "tools.builtin",
-    "tools.edits.dialects.matching",
-    "tools.registry",
+    "tools.edits.dialects.old_text_matching",
+    "tools.tool_registry",
     "tools.running.running_command",
-    "tools.schema",
+    "tools.argument_schema",
     "tools.ast_search",
-    "widgets.editor.vi.mode",
+    "widgets.editor.vi.vi_mode",
     "widgets.transcript.leaves.block_leaves",
-    "widgets.transcript.item",
+    "widgets.transcript.block_item",
     "widgets.transcript.markdown.live_reply",
     "widgets.transcript.markdown.markdown_leaves",
 )
@@ -107,7 +108,7 @@ def test_what_is_not_needed_for_the_first_paint_is_loaded_behind_it(tmp_path: Pa
     compiled = [
         line for module in loaded if module in sources for line in compiled_at_import(sources[module])
     ]
-    assert compiled == [], "A page is not there sooner for it: `tools.patterns.late`."
+    assert compiled == [], "A page is not there sooner for it: `tools.lazy_patterns.late`."
 
 
 def test_a_session_that_asks_no_map_loads_nothing_of_one(tmp_path: Path) -> None:

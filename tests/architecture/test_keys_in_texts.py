@@ -10,7 +10,7 @@ import pytest
 from app.tui.keys.keymap import keys_of
 from tests.architecture.sources import SHIPPED, files, name, nodes, tree
 from tests.tui.keys_pressed import PLACES
-from widgets.key_labels import key_name
+from widgets.key_labels import format_key_name
 
 A_KEY = re.compile(
     r"\b(?:ctrl|alt|shift)\+\S|\b(?:Esc|Escape|Enter|Tab|PgUp|PgDn|esc|pgup|pgdn)\b|\bF\d\b", re.IGNORECASE
@@ -98,7 +98,7 @@ def usual_keys() -> list[tuple[str, str, str]]:
 def test_what_a_text_calls_the_usual_key_is_the_first_default():
     """Of an action that there is."""
     defaults = {
-        binding.id: {key_name(key).lower() for key in keys_of(binding, {})}
+        binding.id: {format_key_name(key).lower() for key in keys_of(binding, {})}
         for place in PLACES
         for binding in place.bindings
     }

@@ -82,7 +82,7 @@ def open_matches(module: str, tree_: ast.Module, union_members: set[str]) -> lis
 
 def test_every_match_over_a_union_of_ours_ends_in_assert_never():
     ours = members()
-    assert {"app.values.events.AgentEnd", "tools.results.TextBlock"} <= ours
+    assert {"app.values.events.AgentEnd", "tools.tool_result_values.TextBlock"} <= ours
     found = [
         f"{name(path)}:{line}"
         for path in files(*SHIPPED)

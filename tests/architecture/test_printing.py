@@ -8,7 +8,7 @@ from tests.architecture.sources import files, name, nodes
 
 BARE = {
     "app/printing.py": "prints",
-    "app/cli/commands/folder_map.py": "the progress line, which moves the cursor",
+    "app/cli/commands/map_folder_command.py": "the progress line, which moves the cursor",
     "app/tui/run.py": "the goodbye, whose text is cleaned and styled",
 }
 _STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}

@@ -24,7 +24,7 @@ PUBLIC_ALL_THE_SAME = {"_replace", "_asdict", "_fields", "_make"}
 """Of named tuples."""
 GENERATED = {"_reactives", "_computes", "_merged_bindings", "_decorated_handlers", "_abc_impl"}
 """Given to each class by its library itself."""
-OWN_FINDERS = {"app/extensions/loading/module_import.py", "tools/kernel/inside/_bayou_cells.py"}
+OWN_FINDERS = {"app/extensions/loading/extension_import.py", "tools/kernel/inside/_bayou_cells.py"}
 """Extensions' modules are compiled anew and asked for trust one by one; cells draw into pictures."""
 OWN_MODULES = OWN_FINDERS
 """Entries of `sys.modules` for modules that they make themselves: an extension, and the cells' `__main__`."""

@@ -7,7 +7,7 @@ import pytest
 
 from app.tui.app import BayouApp
 from tests.architecture.sources import ROOT
-from widgets.editor.keys import EDITOR_KEYS
+from widgets.editor.editor_keys import EDITOR_KEYS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -115,12 +115,12 @@ IN_A_SESSION = (
     BEGIN
     + """
 from app.assembly.session_builder import assemble_session
-from app.assembly.options import Options
-from app.resources.paths import Paths
+from app.assembly.command_line_options import CommandLineOptions
+from app.resources.paths import BayouPaths
 
 project = home / "project"
 project.mkdir(parents=True)
-paths = Paths.from_env({"HOME": str(home)}, project)
+paths = BayouPaths.from_env({"HOME": str(home)}, project)
 """
 )
 ON_THE_PAGE = (
@@ -156,7 +156,8 @@ from app.values.messages import ToolResultMessage
 (project / ".env").write_text("KEY=1\\n")
 
 async def main():
-    assembled = assemble_session(Options(no_session=True), paths, {}, ends_with_answer=True)  # there is no user to ask
+    options = CommandLineOptions(no_session=True)
+    assembled = assemble_session(options, paths, {}, ends_with_answer=True)  # there is no user to ask
     calls = call("count", path="log.txt") + call("count", path=".env")
     assembled.model_choice.set_model(ScriptedModel([calls, say("done")]).register(assembled.registry))
     session = assembled.session
@@ -208,7 +209,7 @@ import json, subprocess
 async def use(screen, pilot, seen):
     await submit(screen, pilot, "/began")
     await seen("This session began at 20")
-    print(dict(screen.action_table.command_names())["began"])
+    print(dict(screen.action_table.slash_command_descriptions())["began"])
 
 run(use)
 rpc = subprocess.run(
@@ -252,7 +253,7 @@ async def main():
         (paths.agent_dir / "models.json").write_text(json.dumps({"providers": {"harbour": at}}))
         delta = {"choices": [{"index": 0, "delta": {"content": "Aye."}, "finish_reason": "stop"}]}
         server.sse(sse(delta, done=True))
-        options = Options(no_session=True, provider="harbour")
+        options = CommandLineOptions(no_session=True, provider="harbour")
         session = assemble_session(options, paths, os.environ).session
         await session.prompt("Ready?")
         await session.wait_until_idle()
@@ -280,7 +281,7 @@ async def use(screen, pilot, seen):
     await pilot.press("escape")
     await screen.session.notes.rename("estuary")
     await seen("The tides of estuary stay the same.")
-    print(dict(screen.action_table.command_names())["tides"])
+    print(dict(screen.action_table.slash_command_descriptions())["tides"])
 
 run(use)
 """

@@ -1,4 +1,4 @@
-"""What a call does is what its tool says of it (`tools.effects`), and not what its tool is called.
+"""What a call does is what its tool says of it (`tools.call_effects`), and not what its tool is called.
 
 So a new tool is judged, masked, ordered and boxed as all others are, without a row in any table.
 """

@@ -36,7 +36,7 @@ def test_a_question_reaches_its_bar_through_few_modules() -> None:
 
 def test_a_read_that_makes_a_map_seldom_goes_back_and_forth() -> None:
     walk = asyncio.run(walked(Walk(BATCH), call("read", path="long.py")))
-    assert "app.agent.queues" in walk.loop.modules, "the map is on its way"
+    assert "app.agent.message_queues" in walk.loop.modules, "the map is on its way"
     assert walk.loop.changes <= MAX_MAP_CHANGES, walk.loop.modules
 
 

@@ -12,7 +12,7 @@ from tests.batch.batch_setups import SCRIPTED, batch, git, hanging, make_reposit
 from tests.hostile.setups import answer_body, ending, piece, use_model_at, write_user_settings
 from tests.providers.loopback import Received, Reply, loopback, sse
 from tests.support.warm_bayou import BAYOU
-from tools.box.abilities import system_abilities
+from tools.box.sandbox_features import system_sandbox_features
 
 
 def all_of(repository: Path) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ async def test_commands_end_with_their_time_and_the_check_is_confined_like_the_a
     assert "exitCode" not in found["setup"]
     assert (found["check"]["outcome"], found["check"]["reason"]) == ("timeout", "check took too long")
     assert found["free"]["outcome"] == "passed"
-    is_sandboxed = system_abilities().step != "none"
+    is_sandboxed = system_sandbox_features().step != "none"
     assert found["boxed"]["outcome"] == ("failed" if is_sandboxed else "passed")
 
 

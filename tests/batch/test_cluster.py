@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from app.batch.agent_process import TLS_VARIABLES, AgentProcess
-from app.batch.tasks import Task
+from app.batch.agent_process import DASK_TLS_VARIABLE_PREFIX, AgentProcess
+from app.batch.tasks import BatchTask
 from app.exit_codes import DONE, FAILED, USAGE_ERROR
 from tests.batch.batch_setups import SCRIPTED, batch, git, hanging, make_repository, results, write_tasks
 from tests.batch.test_patches import EDITS
@@ -125,16 +125,16 @@ async def test_the_keys_of_a_cluster_of_this_machine_are_in_no_file_and_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    from app.batch.cluster.connection import open_cluster
+    from app.batch.cluster.connection import connect_or_start_cluster
 
     (tmp_path / "t").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
-    async with open_cluster("local:1", 1):
+    async with connect_or_start_cluster("local:1", 1):
         files = [path for path in (tmp_path / "t").rglob("*") if path.is_file()]
         assert [path for path in files if b"PRIVATE KEY" in path.read_bytes()] == []
-    monkeypatch.setenv(f"{TLS_VARIABLES}WORKER__KEY", "a key")
+    monkeypatch.setenv(f"{DASK_TLS_VARIABLE_PREFIX}WORKER__KEY", "a key")
     made = AgentProcess(
-        Task(id="a", prompt="x"), tmp_path, tmp_path, options=(), max_cost=None, rate_limits=tmp_path
+        BatchTask(id="a", prompt="x"), tmp_path, tmp_path, options=(), max_cost=None, rate_limits=tmp_path
     )
     assert "a key" not in made.environment.values()
 

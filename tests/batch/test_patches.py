@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.batch.results import file_in_batch
+from app.batch.results import resolve_file_in_batch
 from app.batch.tasks import BatchError
 from app.exit_codes import DONE, FAILED, USAGE_ERROR
 from tests.batch.batch_setups import SCRIPTED, batch, git, make_repository, results, write_tasks
@@ -292,4 +292,4 @@ def test_a_result_names_files_of_its_folder_alone(tmp_path: Path, name: str) -> 
     (tmp_path / "out" / "runs" / "link").symlink_to(tmp_path / "notes")
     (tmp_path / "out" / "runs" / "away").symlink_to(tmp_path)
     with pytest.raises(BatchError, match="no such file in the folder of the batch"):
-        file_in_batch(tmp_path / "out", name)
+        resolve_file_in_batch(tmp_path / "out", name)

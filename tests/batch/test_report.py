@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.batch.report.statistics import compute_quantiles, compute_rate, sign_test
+from app.batch.report.report_statistics import compute_pass_rate, compute_quantiles, sign_test
 from app.batch.results import BatchFolder
-from app.cli.commands.batch_report import run
-from app.resources.paths import Paths
+from app.cli.commands.batch_report_command import run
+from app.resources.paths import BayouPaths
 from bayou.batch import BatchResult, Outcome
 from tests.hostile.setups import run as run_program
 from tests.support.warm_bayou import BAYOU
@@ -27,7 +27,7 @@ from tests.support.warm_bayou import BAYOU
     ],
 )
 def test_wilsons_interval(passed: int, of: int, low: float, high: float) -> None:
-    rate = compute_rate(passed, of)
+    rate = compute_pass_rate(passed, of)
     assert (rate.low, rate.high) == pytest.approx((low, high), abs=5e-5)
 
 
@@ -52,7 +52,7 @@ def test_a_distribution_counts_each_value_up_to_the_largest_of_all_groups() -> N
 def filled(out: Path, *outcomes: tuple[str, str, Outcome]) -> Path:
     """A batch with these results: task, model, outcome."""
     folder = BatchFolder(out)
-    folder.open_for_tasks(out.parent / "t.jsonl", Paths.from_env({"HOME": str(out.parent)}, out.parent))
+    folder.open_for_tasks(out.parent / "t.jsonl", BayouPaths.from_env({"HOME": str(out.parent)}, out.parent))
     for id, model, outcome in outcomes:
         reason = "" if outcome == "passed" else "check ended with 1 <b>"
         known: dict[str, Any] = {

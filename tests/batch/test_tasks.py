@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from app.batch.pool import batch_progress
-from app.batch.results import BatchFolder, read_results
-from app.batch.task_files import read_rows
-from app.batch.tasks import Batch, BatchDefaults, BatchError, TaskFields, plan_batch
-from app.resources.paths import Paths
+from app.batch.results import BatchFolder, read_batch_result_lines
+from app.batch.task_files import read_task_rows
+from app.batch.tasks import BatchDefaults, BatchError, BatchPlan, BatchTaskFields, plan_batch
+from app.resources.paths import BayouPaths
 from app.values.user_errors import UserError
 from bayou.batch import BatchResult, Outcome
 
@@ -22,11 +22,11 @@ def place(tmp_path: Path) -> Path:
 
 def planned(
     place: Path, name: str, text: str, models: tuple[str, ...] = (), repeat: int = 1, **fields: Any
-) -> Batch:
+) -> BatchPlan:
     (place / name).write_text(text)
-    defaults = TaskFields(**{"folder": "project", **fields})
+    defaults = BatchTaskFields(**{"folder": "project", **fields})
     return plan_batch(
-        read_rows(place / name),
+        read_task_rows(place / name),
         BatchDefaults(fields=defaults, models=models, repeat=repeat, base_folder=place),
     )
 
@@ -110,7 +110,7 @@ def test_other_files_are_refused_in_words(place: Path, name: str, text: str, tol
     assert told in str(refused.value)
 
 
-def result(batch: Batch, index: int, outcome: Outcome, reason: str = "", **more: Any) -> BatchResult:
+def result(batch: BatchPlan, index: int, outcome: Outcome, reason: str = "", **more: Any) -> BatchResult:
     run = batch.runs[index]
     known = {"id": run.task.id, "key": run.key, "hash": run.hash, "cost": 0.5}
     return BatchResult(**{**known, **more}, outcome=outcome, reason=reason)
@@ -136,33 +136,33 @@ def test_what_is_left_are_new_changed_interrupted_and_retried_runs(place: Path) 
 def test_results_survive_a_line_that_a_crash_cut_off(place: Path) -> None:
     batch = planned(place, "t.jsonl", '{"id": "a", "prompt": "x"}\n')
     folder = BatchFolder(place / "out")
-    folder.open_for_tasks(place / "t.jsonl", Paths.from_env({"HOME": str(place)}, place))
+    folder.open_for_tasks(place / "t.jsonl", BayouPaths.from_env({"HOME": str(place)}, place))
     folder.append_result(result(batch, 0, "passed"))
     folder.close()
     with folder.results_file.open("ab") as file:
         file.write(b'{"id":"b","ke')
     again = BatchFolder(place / "out")
-    again.open_for_tasks(place / "t.jsonl", Paths.from_env({"HOME": str(place)}, place))
+    again.open_for_tasks(place / "t.jsonl", BayouPaths.from_env({"HOME": str(place)}, place))
     assert [one.id for one in again.results()] == ["a"]
     again.append_result(result(batch, 0, "failed"))
     again.close()
-    assert [one.outcome for one in read_results(place / "out")] == ["passed", "failed"]
+    assert [one.outcome for one in read_batch_result_lines(place / "out")] == ["passed", "failed"]
 
 
 def test_a_folder_of_another_batch_is_refused(place: Path) -> None:
     folder = BatchFolder(place / "out")
-    folder.open_for_tasks(place / "t.jsonl", Paths.from_env({"HOME": str(place)}, place))
+    folder.open_for_tasks(place / "t.jsonl", BayouPaths.from_env({"HOME": str(place)}, place))
     with pytest.raises(BatchError, match="another bayou runs this batch"):
         BatchFolder(place / "out").open_for_tasks(
-            place / "t.jsonl", Paths.from_env({"HOME": str(place)}, place)
+            place / "t.jsonl", BayouPaths.from_env({"HOME": str(place)}, place)
         )
     folder.close()
     with pytest.raises(BatchError, match=r"the results of another batch, .*t\.jsonl"):
         BatchFolder(place / "out").open_for_tasks(
-            place / "u.jsonl", Paths.from_env({"HOME": str(place)}, place)
+            place / "u.jsonl", BayouPaths.from_env({"HOME": str(place)}, place)
         )
     (place / "project" / "a.py").touch()
     with pytest.raises(BatchError, match=r"other files in it, such as a\.py"):
         BatchFolder(place / "project").open_for_tasks(
-            place / "t.jsonl", Paths.from_env({"HOME": str(place)}, place)
+            place / "t.jsonl", BayouPaths.from_env({"HOME": str(place)}, place)
         )

@@ -5,17 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from app.batch.results import BatchFolder, read_results
-from app.batch.tasks import BatchError, Run, Task
-from app.batch.workspaces import Workspaces, commit_key, find_commits
-from app.resources.paths import Paths
+from app.batch.results import BatchFolder, read_batch_result_lines
+from app.batch.run_folders import BatchRunFolders, resolve_task_commits, task_commit_key
+from app.batch.tasks import BatchError, BatchRun, BatchTask
+from app.resources.paths import BayouPaths
 from bayou.batch import BatchResult
 from tests.batch.batch_setups import git, make_repository
 from tests.hostile.setups import small_disk
 
 
-def run_in(*, folder: str | None = None, repo: str | None = None, rev: str | None = None) -> Run:
-    return Run(task=Task(id="one", prompt="x", folder=folder, repo=repo, rev=rev), number=1, hash="0" * 32)
+def run_in(*, folder: str | None = None, repo: str | None = None, rev: str | None = None) -> BatchRun:
+    return BatchRun(
+        task=BatchTask(id="one", prompt="x", folder=folder, repo=repo, rev=rev), number=1, hash="0" * 32
+    )
 
 
 async def test_a_copy_leaves_out_the_batch_itself_and_what_cannot_be_copied(tmp_path: Path) -> None:
@@ -24,8 +26,8 @@ async def test_a_copy_leaves_out_the_batch_itself_and_what_cannot_be_copied(tmp_
     (folder / "a.txt").write_text("a\n")
     (folder / "gone").symlink_to("/nowhere")
     os.mkfifo(folder / "pipe")
-    workspaces = Workspaces(
-        Paths.from_env({"HOME": str(tmp_path)}, tmp_path), folder / "work", folder / "out"
+    workspaces = BatchRunFolders(
+        BayouPaths.from_env({"HOME": str(tmp_path)}, tmp_path), folder / "work", folder / "out"
     )
     made = await workspaces.make_run_folder(run_in(folder=str(folder)), None)
     assert sorted(one.name for one in made.path.iterdir()) == ["a.txt", "gone", "work"]
@@ -46,11 +48,11 @@ async def test_a_clone_has_a_commit_that_is_on_no_branch_and_shares_no_refs(tmp_
     lost = git(repository, "rev-parse", "HEAD").strip()
     git(repository, "reset", "-q", "--hard", "HEAD~")
     run = run_in(repo=str(repository), rev=lost)
-    commits = await find_commits((run,), {}, Paths.from_env({"HOME": str(tmp_path)}, tmp_path))
-    workspaces = Workspaces(
-        Paths.from_env({"HOME": str(tmp_path)}, tmp_path), tmp_path / "work", tmp_path / "out"
+    commits = await resolve_task_commits((run,), {}, BayouPaths.from_env({"HOME": str(tmp_path)}, tmp_path))
+    workspaces = BatchRunFolders(
+        BayouPaths.from_env({"HOME": str(tmp_path)}, tmp_path), tmp_path / "work", tmp_path / "out"
     )
-    made = await workspaces.make_run_folder(run, commits[commit_key(run.task)])
+    made = await workspaces.make_run_folder(run, commits[task_commit_key(run.task)])
     assert (made.path / "a.txt").read_text() == "lost\n"
     assert git(made.path, "remote") == "" and git(made.path, "status", "--porcelain") == ""
     git(made.path, "switch", "-qc", "own")
@@ -68,7 +70,7 @@ def test_a_full_disk_loses_no_earlier_result(tmp_path: Path) -> None:
 
     with small_disk(tmp_path / "disk") as disk:
         folder = BatchFolder(disk.place / "out")
-        folder.open_for_tasks(tmp_path / "t.jsonl", Paths.from_env({"HOME": str(tmp_path)}, tmp_path))
+        folder.open_for_tasks(tmp_path / "t.jsonl", BayouPaths.from_env({"HOME": str(tmp_path)}, tmp_path))
         folder.append_result(result("one"))
         disk.fill()
         with pytest.raises(BatchError, match="the result of two cannot be written: No space left"):
@@ -76,4 +78,4 @@ def test_a_full_disk_loses_no_earlier_result(tmp_path: Path) -> None:
         disk.make_room()
         folder.append_result(result("three"))
         folder.close()
-        assert [one.id for one in read_results(disk.place / "out")] == ["one", "three"]
+        assert [one.id for one in read_batch_result_lines(disk.place / "out")] == ["one", "three"]

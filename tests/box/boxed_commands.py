@@ -4,37 +4,37 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.core.session_options import SessionOptions
-from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.command_context import CommandPlaceFacts
 from app.engine.sandbox.sandbox_places import SandboxGrant
-from app.engine.sandbox.sandboxes import Sandboxes
+from app.engine.sandbox.sandboxes import ToolCallSandboxes
 from app.resources.settings.effective_settings import EffectiveSettings
-from tools.box.abilities import system_abilities
-from tools.box.plan import ConfinementMethod, limit_abilities
-from tools.files.artifacts import Artifacts
+from tools.box.sandbox_features import system_sandbox_features
+from tools.box.sandbox_instructions import ConfinementMethod, limit_features_to_method
+from tools.files.output_artifacts import OutputArtifacts
 from tools.running.running_command import CommandOutcome, RunningCommand, start_command
-from tools.running.shell_settings import ShellSettings, SpawnPlan, command_environment
-from tools.workspace import Workspace
+from tools.running.shell_settings import CommandToSpawn, ShellSettings, command_environment
+from tools.session_workspace import SessionWorkspace
 
 
 class BoxedCommands:
     def __init__(
         self, home: Path, project: Path, step: ConfinementMethod, *, is_persistent: bool = False
     ) -> None:
-        abilities = limit_abilities(system_abilities(), step)
+        abilities = limit_features_to_method(system_sandbox_features(), step)
         settings = ShellSettings(shell_path="/bin/bash", is_persistent=is_persistent)
         own = home / ".bayou" / "agent"
-        self.workspace = Workspace(
+        self.workspace = SessionWorkspace(
             project,
-            artifacts=Artifacts(working=own / "cache" / "working"),
+            artifacts=OutputArtifacts(working=own / "cache" / "working"),
             shell=lambda: settings,
             abilities=lambda: abilities,
             cache_dir=own / "cache",
         )
         self.effective_settings = EffectiveSettings()
-        self.boxes = Sandboxes(
+        self.boxes = ToolCallSandboxes(
             SessionOptions(self.effective_settings),
             self.workspace,
-            CommandContext(home, own),
+            CommandPlaceFacts(home, own),
             mode=lambda: "auto-edit",
             home=home,
             own=own,
@@ -45,7 +45,7 @@ class BoxedCommands:
 
     async def started(self, command: str, call_id: str = "c", **more: Any) -> RunningCommand:
         """It goes on, as a background job does."""
-        plan = SpawnPlan(
+        plan = CommandToSpawn(
             command=command,
             cwd=str(self.workspace.cwd),
             environment=command_environment(self.workspace.shell_settings()),

@@ -8,13 +8,13 @@ import pytest
 
 from tests.box.boxed_commands import BoxedCommands
 from tests.box.ordinary import forbids_user_namespaces
-from tools.box.abilities import system_abilities
-from tools.box.plan import CONFINEMENT_METHODS, ConfinementMethod
-from tools.protected.caches import USER_CACHES
+from tools.box.sandbox_features import system_sandbox_features
+from tools.box.sandbox_instructions import CONFINEMENT_METHODS, ConfinementMethod
+from tools.protected.user_caches import USER_CACHES
 
 
 def skip_below(step: ConfinementMethod) -> None:
-    has = system_abilities()
+    has = system_sandbox_features()
     if CONFINEMENT_METHODS.index(has.step) > CONFINEMENT_METHODS.index(step):
         pytest.skip(f"this system has no more than the step '{has.step}': {has.why}")
 

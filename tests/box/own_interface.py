@@ -5,7 +5,7 @@ import fcntl
 import socket
 import struct
 
-from tools.box.proxy import HostProxy
+from tools.box.sandbox_proxy import SandboxProxy
 
 BRIDGE = "172.17.0.1"
 _SET_FLAGS, _SET_ADDRESS = 0x8914, 0x8916  # SIOCSIFFLAGS, SIOCSIFADDR: if.h
@@ -42,7 +42,7 @@ async def main() -> None:
     port = server.sockets[0].getsockname()[1]
     reader, writer = await asyncio.open_connection(BRIDGE, port)  # it is reached without the proxy
     writer.close()
-    proxy = HostProxy(_allow, resolve=_resolve, connect=_connect)
+    proxy = SandboxProxy(_allow, resolve=_resolve, connect=_connect)
     listening = socket.create_server(("127.0.0.1", 0))
     await proxy.serve(listening)
     for host in ("bridge.example", "mapped.example", "neighbour.example"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.status.status_lines import git_state
+from app.tui.status.status_lines import query_git_state
 from tests.box.test_set_aside import boxed_session
 from tests.permits.test_gate import questions_asked, results
 
@@ -41,7 +41,7 @@ async def test_a_repository_that_the_index_links_to_is_named_wherever_it_lies(
     text = results(harness)[0]
     assert "made or changed" in text and f"{where}/.git/config" in text
     assert (LIMIT in text and told in text) if told else LIMIT not in text
-    assert await git_state(project, home=tmp_path / "home", is_vouched=lambda: True) == "master*"
+    assert await query_git_state(project, home=tmp_path / "home", is_vouched=lambda: True) == "master*"
     assert not (project / "ran").exists()
     await asyncio.to_thread(git, project, "status")
     assert (project / "ran").exists(), "git goes into it by itself: the test would show nothing otherwise"

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.sandbox.project_caches import ProjectCaches
+from app.engine.sandbox.project_caches import SandboxProjectCaches
 from tests.box.boxed_commands import BoxedCommands
 from tests.box.test_confined import Boxed
 from tests.box.users import USERS, User, boxed_user
-from tools.box.plan import ConfinementMethod
-from tools.box.policy import Box
-from tools.protected.caches import PACKAGE_STORES, USER_CACHES
+from tools.box.sandbox_instructions import ConfinementMethod
+from tools.box.sandbox_policy import SandboxPolicy
+from tools.protected.user_caches import PACKAGE_STORES, USER_CACHES
 from tools.running.running_command import CommandOutcome
 
 STEPS: tuple[ConfinementMethod, ...] = ("namespaces", "landlock")
@@ -77,7 +77,7 @@ async def test_what_a_server_runs_from_its_caches_is_written_by_no_command_and_n
     async def runs_as(server: str, command: str) -> CommandOutcome:
         box = await hands.boxes.box_for_server(server)
 
-        async def box_of_server(call_id: str, *, lasts: bool = False) -> Box | None:
+        async def box_of_server(call_id: str, *, lasts: bool = False) -> SandboxPolicy | None:
             return box
 
         hands.workspace.box_for_call = box_of_server if server else box_for_call
@@ -215,7 +215,7 @@ def test_a_whole_cache_is_allowed_with_a_typed_word_only(boxed: Boxed, home: Pat
         "~/.cache/puppeteer/chrome": "", "~/.cache/new/x": "your programs run", "~/.cargo/x": "your programs run",
         "~/.cache/bayou-box/other": "caches of other projects",
     }.items():  # fmt: skip
-        asked = boxes.check_request(f"write {place}")
+        asked = boxes.check_sandbox_request(f"write {place}")
         assert (
             asked is not None
             and asked.danger_reason.startswith(danger)
@@ -239,7 +239,7 @@ async def test_a_store_is_written_by_an_allowed_call_of_its_package_manager(boxe
 def test_folders_of_projects_that_are_gone_or_old_are_removed(home: Path, project: Path) -> None:
     def folder(name: str) -> Path:
         (home / name).mkdir(exist_ok=True)
-        return Path(ProjectCaches(str(home), {}).project_folder(str(home / name), "/nowhere", ()))
+        return Path(SandboxProjectCaches(str(home), {}).project_folder(str(home / name), "/nowhere", ()))
 
     gone, old, used = map(folder, ("gone", "old", "used"))
     module = gone / "go-mod/a"
@@ -254,11 +254,11 @@ def test_folders_of_projects_that_are_gone_or_old_are_removed(home: Path, projec
 
 
 def test_a_link_in_place_of_a_projects_folder_is_not_used(home: Path, project: Path) -> None:
-    folder = Path(ProjectCaches(str(home), {}).project_folder(str(project), "/nowhere", ()))
+    folder = Path(SandboxProjectCaches(str(home), {}).project_folder(str(project), "/nowhere", ()))
     folder.rename(folder.with_name("moved"))
     folder.symlink_to(home / ".ssh")
     (home / "private").mkdir()
-    again = ProjectCaches(str(home), {}).project_folder(str(project), str(home / "private"), ())
+    again = SandboxProjectCaches(str(home), {}).project_folder(str(project), str(home / "private"), ())
     assert again == f"{home}/private/caches"
 
 
@@ -267,7 +267,7 @@ def test_downloads_that_did_not_change_are_not_listed_again(
 ) -> None:
     (home / ".m2/repository/a").mkdir(parents=True)
     (home / ".m2/repository/a/a.jar").write_text("x")
-    caches = ProjectCaches(str(home), {})
+    caches = SandboxProjectCaches(str(home), {})
     folder = caches.project_folder(str(home), "/nowhere", ())
     assert Path(folder, "maven/a/a.jar").is_symlink()
     monkeypatch.setattr(Path, "glob", None)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from tests.box.boxed_commands import BoxedCommands
 from tools.kernel.eval_results import make_eval_result
-from tools.kernel.evaluation import EvalRequest, EvalRun
-from tools.workspace import Workspace
+from tools.kernel.eval_run import EvalRequest, EvalRun
+from tools.session_workspace import SessionWorkspace
 
 
-async def result(workspace: Workspace, code: str) -> str:
+async def result(workspace: SessionWorkspace, code: str) -> str:
     evaluation = EvalRun(EvalRequest(code=code), workspace, call_id="c", caller=None)
     return make_eval_result(await evaluation.run_all_cells(), workspace).text
 
@@ -50,7 +50,7 @@ async def test_what_a_cell_changes_that_came_after_the_kernel_is_named(
     workspace = boxed().workspace
     try:
         await result(workspace, "x = 1")
-        await asyncio.to_thread(workspace.guard.changes_between)
+        await asyncio.to_thread(workspace.guard.changes_between_calls)
         (project / ".envrc").write_text("mine")
         text = await result(workspace, "open('.envrc', 'w').write('evil')")
         assert "this cell made or changed" in text and ".envrc" in text and (project / ".envrc").exists()
@@ -69,7 +69,7 @@ async def test_a_shell_that_lasts_begins_anew_where_keys_came_after_it(
         assert "x is 1" in await hands.text("echo x is $x")
         (home / ".netrc").write_text("machine a password hunter2hunter2")
         assert "hunter2" not in await hands.text("cat ~/.netrc")
-        await asyncio.to_thread(hands.workspace.guard.changes_between)
+        await asyncio.to_thread(hands.workspace.guard.changes_between_calls)
         (project / ".envrc").write_text("mine")
         outcome = await hands.outcome("echo evil >> .envrc")
         assert outcome.new_autorun_files == (str(project / ".envrc"),)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.permits.permission_decisions import PermissionPolicy, decide_call
-from app.permits.shell.command_line import judge_command
+from app.permits.permission_decisions import PermissionPolicy, decide_tool_call
+from app.permits.shell.command_line import judge_command_line
 from tests.box.boxed_commands import BoxedCommands
 from tests.box.conftest import skip_below
 from tests.permits.lists import PLACE
@@ -237,10 +237,10 @@ async def test_what_is_not_known_of_a_command_takes_its_network_not_away(boxed: 
     hands = boxed()
     key = f"{Path.home()}/.ssh/id_ed25519"
     for command, sees in (("git push origin main; frobnicate", True), ("git status; frobnicate", False)):
-        verdict = judge_command(command, PLACE)
+        verdict = judge_command_line(command, PLACE)
         assert verdict.risk == "contained"
         hands.boxes.remember_decision(
-            "n", decide_call(verdict, "bash", PermissionPolicy(mode="ask"), PLACE), "ask"
+            "n", decide_tool_call(verdict, "bash", PermissionPolicy(mode="ask"), PLACE), "ask"
         )
         box = await hands.boxes.box_for_call("n")
         assert box is not None and box.may_read(key) == sees

@@ -21,17 +21,17 @@ import pytest
 
 from app.cli.process_protection import forbid_process_inspection
 from app.engine.core.session_options import SessionOptions
-from app.engine.sandbox.command_context import CommandContext
-from app.engine.sandbox.sandboxes import Sandboxes
+from app.engine.sandbox.command_context import CommandPlaceFacts
+from app.engine.sandbox.sandboxes import ToolCallSandboxes
 from app.resources.settings.effective_settings import EffectiveSettings
 from tests.box.conftest import skip_below, skip_without_user_namespaces
 from tests.box.ordinary import run_ordinary
 from tests.box.shared_objects import shared_objects
-from tools.box.abilities import system_abilities
-from tools.box.plan import CONFINEMENT_METHODS, ConfinementMethod, limit_abilities
-from tools.operations import CommandLine
+from tools.box.sandbox_features import system_sandbox_features
+from tools.box.sandbox_instructions import CONFINEMENT_METHODS, ConfinementMethod, limit_features_to_method
+from tools.file_and_process_operations import CommandLine
 from tools.running.local_processes import LocalProcesses, create_large_pipe
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import tests.box.escapes.run"
@@ -128,15 +128,15 @@ async def attempts(step: ConfinementMethod) -> Results:
     """Which came to something in a box on this step, without a network."""
     with outside_world() as told, ExitStack() as kept:
         home, project = Path(told["home"]), Path(told["inside"])
-        abilities = limit_abilities(system_abilities(), step)
-        workspace = Workspace(project, abilities=lambda: abilities)
+        abilities = limit_features_to_method(system_sandbox_features(), step)
+        workspace = SessionWorkspace(project, abilities=lambda: abilities)
         effective_settings = EffectiveSettings()
         effective_settings.set("sandbox.network", "off")
         own = home / ".bayou" / "agent"
-        boxes = Sandboxes(
+        boxes = ToolCallSandboxes(
             SessionOptions(effective_settings),
             workspace,
-            CommandContext(home, own),
+            CommandPlaceFacts(home, own),
             mode=lambda: "auto-edit",
             home=home,
             own=own,
@@ -227,12 +227,12 @@ def test_the_page_says_what_is_possible(step: ConfinementMethod, user: str) -> N
     skip_below(step)
     if user == "ordinary" and step.startswith("namespaces"):
         skip_without_user_namespaces()
-    if "landlock" in (step, step[:8]) and not system_abilities().has_rules:
+    if "landlock" in (step, step[:8]) and not system_sandbox_features().supports_landlock:
         pytest.skip("this system has no Landlock")
     said = on_page(step)
     found = attempts_of(user, step)
     assert {words for _, words in found} == set(said)
-    unheld = set[str]() if system_abilities().has_scopes else SCOPED
+    unheld = set[str]() if system_sandbox_features().supports_landlock_scopes else SCOPED
     more = [
         words
         for (_, words), came in found.items()

@@ -11,7 +11,7 @@ import pytest
 
 from tests.box.boxed_commands import BoxedCommands
 from tests.tools.conftest import until
-from tools.box.git_copies import GitCopies
+from tools.box.git_backups import GitBackups
 
 Boxed = Callable[..., BoxedCommands]
 
@@ -180,8 +180,8 @@ def test_objects_that_git_pruned_are_not_put_back(repository: Path, tmp_path: Pa
     old = git(repository, "hash-object", "-w", "old").strip()
     place = repository / ".git/objects" / old[:2] / old[2:]
     os.utime(place, (1, 1))
-    copies = GitCopies(lambda kind: private(tmp_path))
-    copies.copy_before([str(repository / ".git")])
+    copies = GitBackups(lambda kind: private(tmp_path))
+    copies.back_up_git_folders([str(repository / ".git")])
     git(repository, "gc", "-q")
     assert copies.put_back([str(repository / ".git")]) == ()
     assert not place.exists() and git(repository, "cat-file", "-t", written) == "blob\n"
@@ -199,8 +199,8 @@ def test_links_lead_neither_copies_nor_what_is_put_back_elsewhere(repository: Pa
     secret.mkdir()
     held = next((repository / ".git/objects").glob("[0-9a-f][0-9a-f]/*"))
     name, count = held.parent, len([*held.parent.iterdir()])
-    copies, folder = GitCopies(lambda kind: private(tmp_path)), str(repository / ".git")
-    copies.copy_before([folder])
+    copies, folder = GitBackups(lambda kind: private(tmp_path)), str(repository / ".git")
+    copies.back_up_git_folders([folder])
     (secret / held.name).write_text("a secret")
     name.rename(tmp_path / "moved")
     name.symlink_to(secret)
@@ -219,14 +219,14 @@ def test_a_command_costs_little_among_fifty_thousand_objects(repository: Path, t
         (objects / f"{number:02x}").mkdir(exist_ok=True)
         for other in range(195):
             os.close(os.open(objects / f"{number:02x}" / f"{other:038x}", os.O_CREAT | os.O_WRONLY))
-    copies, folder = GitCopies(lambda kind: private(tmp_path)), str(repository / ".git")
-    copies.copy_before([folder])
+    copies, folder = GitBackups(lambda kind: private(tmp_path)), str(repository / ".git")
+    copies.back_up_git_folders([folder])
     copies.put_back([folder])
     time.sleep(0.1)  # a folder that changed just now is looked at twice
     spent: list[float] = []
     for _ in range(8):
         began = time.process_time()
-        copies.copy_before([folder])
+        copies.back_up_git_folders([folder])
         copies.put_back([folder])
         spent.append(time.process_time() - began)
     assert min(spent) < 0.010

@@ -11,7 +11,7 @@ import pytest
 
 from tests.box.boxed_commands import BoxedCommands
 from tests.box.users import USERS, BoxedUser, boxed_user
-from tools.box.plan import ConfinementMethod
+from tools.box.sandbox_instructions import ConfinementMethod
 
 STEPS: tuple[ConfinementMethod, ...] = ("namespaces", "landlock")
 

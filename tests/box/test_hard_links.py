@@ -10,7 +10,7 @@ import pytest
 
 from tests.box.test_confined import Boxed
 from tests.box.users import USERS, User, boxed_user
-from tools.box.linked import MAX_IN_FOLDER
+from tools.box.hard_link_search import MAX_HARD_LINKED_FILES_PER_FOLDER
 from tools.running.sandbox_notes import format_sandbox_notes, make_sandbox_details
 
 
@@ -57,7 +57,7 @@ async def test_the_result_names_the_reason_and_what_to_ask_for(
         assert "a hard link" in note and 'allow: ["write ~/project/name"]' in note, note
         (refused,) = make_sandbox_details(outcome, outcome.output.text)["sandbox"]["refused"]
         assert refused["allow"] == "write ~/project/name"
-    asked = hands.boxes.check_request("write ~/project/name")
+    asked = hands.boxes.check_sandbox_request("write ~/project/name")
     assert asked is not None and not asked.danger_reason and not asked.problem
     hands.let_run("w", writable=frozenset({"~/project/name"}))
     await hands.outcome("echo meant >> name", "w")
@@ -98,7 +98,9 @@ async def test_a_second_name_of_what_is_guarded_or_hidden_is_so_too(
 async def test_installed_packages_are_held_as_a_whole_and_all_else_is_not(
     boxed: Boxed, project: Path, home: Path, place: str
 ) -> None:
-    names = packages(project / place, home / ".cache/store", count=MAX_IN_FOLDER + 6, files=2)
+    names = packages(
+        project / place, home / ".cache/store", count=MAX_HARD_LINKED_FILES_PER_FOLDER + 6, files=2
+    )
     hands = boxed()
     outcome = await hands.outcome(
         f"for f in {place}/p*/m1.py; do echo evil >> $f; done; touch {place}/../new"
@@ -115,7 +117,7 @@ async def test_a_package_manager_that_was_let_run_puts_new_files_in_their_place(
     boxed: Boxed, project: Path, home: Path
 ) -> None:
     place = "node_modules/.pnpm"
-    packages(project / place, home / ".cache/store", count=MAX_IN_FOLDER + 6, files=2)
+    packages(project / place, home / ".cache/store", count=MAX_HARD_LINKED_FILES_PER_FOLDER + 6, files=2)
     (home / ".local/share/pnpm/store").mkdir(parents=True)
     hands = boxed()
     command = f"rm -r {place}/p1 && echo new > ~/.local/share/pnpm/store/x"
@@ -143,7 +145,7 @@ async def test_what_was_installed_since_the_last_command_is_held(
 
 
 async def test_the_look_at_an_installed_environment_costs_little(project: Path, home: Path) -> None:
-    from tools.box.linked import HardLinkFinder
+    from tools.box.hard_link_search import HardLinkFinder
 
     packages(project / ".venv/lib/python3.12/site-packages", home / ".cache/store", count=60, files=50)
     look = HardLinkFinder()
@@ -192,10 +194,10 @@ async def test_a_job_that_began_before_a_hard_link_is_named_for_writing_it(
     job = await hands.started("read x <gate; echo new > name; echo >done; read x <gate", "job")
     (home / "notes").write_text("old\n")
     (project / "name").hardlink_to(home / "notes")
-    assert (await job.find_changes_so_far()).written_through == ()
+    assert (await job.find_unprevented_changes_so_far()).written_through == ()
     await asyncio.to_thread((project / "gate").write_text, "\n")
     await asyncio.to_thread((project / "done").read_text)
-    assert (await job.find_changes_so_far()).written_through == (f"{project}/name",)
+    assert (await job.find_unprevented_changes_so_far()).written_through == (f"{project}/name",)
     await asyncio.to_thread((project / "gate").write_text, "\n")
     assert (await job.finish(60)).files_written_by_links == (f"{project}/name",)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.engine.permissions.permission_gate import ApprovalReply
-from app.permits.rules import PermitRule
+from app.permits.permit_rules import PermitRule
 from app.providers.scripted import call, say
 from app.values.events import QuestionAsked
 from tests.box.conftest import skip_below

@@ -15,8 +15,8 @@ from tests.box.conftest import skip_below
 from tests.box.test_set_aside import boxed_session
 from tests.permits.test_gate import questions_asked, results
 from tests.tools.conftest import until
-from tools.base import ToolError
-from tools.box.plan import ConfinementMethod
+from tools.box.sandbox_instructions import ConfinementMethod
+from tools.tool_definition import ToolError
 
 BEATS = "setsid -f sh -c 'while :; do date +%N > beat; sleep 0.05; done' >/dev/null 2>&1; sleep 0.2"
 
@@ -50,7 +50,7 @@ async def test_a_command_that_ends_what_watches_it_ends_with_its_processes(
     project: Path, boxed: Callable[[ConfinementMethod], BoxedCommands], attack: str
 ) -> None:
     hands = boxed("namespaces")
-    if not hands.workspace.abilities().has_scopes:
+    if not hands.workspace.abilities().supports_landlock_scopes:
         pytest.skip("without Landlock's scopes the guard of the supervisor can be reached, too")
     outcome = await hands.outcome(
         f"{BEATS}; export watcher=$PPID; export supervisor=$(ps -o ppid= -p $watcher); {attack}; sleep 600"
@@ -82,9 +82,9 @@ async def test_what_a_command_made_whose_start_failed_is_moved_away_and_named_la
     with pytest.raises(ToolError):
         await hands.started("true")
     assert not (project / ".envrc").exists()
-    (note,) = await hands.boxes.notes_between_calls()
+    (note,) = await hands.boxes.autorun_file_notes_between_calls()
     assert ".envrc" in note and "a command that did not finish its start" in note
-    assert await hands.boxes.notes_between_calls() == []
+    assert await hands.boxes.autorun_file_notes_between_calls() == []
 
 
 HEADLESS = """

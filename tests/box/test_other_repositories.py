@@ -7,7 +7,7 @@ import pytest
 from tests.box.boxed_commands import BoxedCommands
 from tests.box.conftest import skip_below
 from tests.box.test_confined import Boxed
-from tools.box.plan import ConfinementMethod
+from tools.box.sandbox_instructions import ConfinementMethod
 from tools.running.sandbox_notes import format_sandbox_notes
 
 LEVELS: tuple[ConfinementMethod, ...] = ("namespaces", "landlock")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.box.boxed_commands import BoxedCommands
-from tools.box.policy import Box
-from tools.files.sandboxed_files import BoxedFiles, DeniedByBox
+from tools.box.sandbox_policy import SandboxPolicy
+from tools.files.sandboxed_files import DeniedBySandbox, SandboxedFiles
 
 
 @pytest.fixture
@@ -21,18 +21,18 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def files(place: Path) -> BoxedFiles:
-    box = Box(
+def files(place: Path) -> SandboxedFiles:
+    box = SandboxPolicy(
         kind="work",
         writable=(f"{place}/inside",),
         guarded=(f"{place}/inside/.git/hooks",),
         hidden_folders=(f"{place}/secret",),
         granted=(f"{place}/outside/let-through",),
     )
-    return BoxedFiles(lambda: box)
+    return SandboxedFiles(lambda: box)
 
 
-def test_inside_is_written_read_and_removed(files: BoxedFiles, place: Path) -> None:
+def test_inside_is_written_read_and_removed(files: SandboxedFiles, place: Path) -> None:
     path = f"{place}/inside/new/a.txt"
     files.replace(path, b"one")
     files.replace(path, b"two")
@@ -43,7 +43,7 @@ def test_inside_is_written_read_and_removed(files: BoxedFiles, place: Path) -> N
 
 
 @pytest.mark.parametrize("way", ["plain", "dots", "link to file", "link to folder", "chain", "proc"])
-def test_nothing_leads_out(files: BoxedFiles, place: Path, way: str) -> None:
+def test_nothing_leads_out(files: SandboxedFiles, place: Path, way: str) -> None:
     inside, target = place / "inside", place / "outside" / "file"
     (inside / "file").symlink_to(target)
     (inside / "folder").symlink_to(place / "outside")
@@ -56,34 +56,34 @@ def test_nothing_leads_out(files: BoxedFiles, place: Path, way: str) -> None:
         "chain": inside / "sub" / "back" / "file",
         "proc": f"/proc/self/root{target}",
     }[way]
-    with pytest.raises(DeniedByBox):
+    with pytest.raises(DeniedBySandbox):
         files.replace(str(path), b"new")
     if way not in ("link to file", "proc"):
-        with pytest.raises(DeniedByBox):
+        with pytest.raises(DeniedBySandbox):
             files.remove(str(path))
-    with pytest.raises(DeniedByBox):
+    with pytest.raises(DeniedBySandbox):
         files.make_directory(str(Path(path).parent / "x") if way != "link to file" else f"{place}/outside/x")
     assert target.read_text() == "old"
 
 
-def test_what_is_guarded_or_hidden_stays_so_by_links_too(files: BoxedFiles, place: Path) -> None:
+def test_what_is_guarded_or_hidden_stays_so_by_links_too(files: SandboxedFiles, place: Path) -> None:
     (place / "inside" / "h").symlink_to(".git/hooks")
     (place / "inside" / "k").symlink_to(place / "secret" / "key")
     for path in (f"{place}/inside/.git/hooks/x", f"{place}/inside/h/x"):
-        with pytest.raises(DeniedByBox):
+        with pytest.raises(DeniedBySandbox):
             files.replace(path, b"evil")
     for path in (f"{place}/secret/key", f"{place}/inside/k"):
-        with pytest.raises(DeniedByBox):
+        with pytest.raises(DeniedBySandbox):
             files.open(path)
 
 
-def test_what_a_person_let_through_goes_through(files: BoxedFiles, place: Path) -> None:
+def test_what_a_person_let_through_goes_through(files: SandboxedFiles, place: Path) -> None:
     files.replace(f"{place}/outside/let-through", b"new")
     assert (place / "outside" / "let-through").read_bytes() == b"new"
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell what is open")
-def test_a_folder_that_becomes_a_link_in_between_leads_nowhere(files: BoxedFiles, place: Path) -> None:
+def test_a_folder_that_becomes_a_link_in_between_leads_nowhere(files: SandboxedFiles, place: Path) -> None:
     swapped = place / "inside" / "swapped"
     swapped.mkdir()
     aside = place / "inside" / "aside"
@@ -119,9 +119,9 @@ async def test_a_session_s_tools_have_its_box(
     hands = boxed()
     files = hands.workspace.files
     files.replace(f"{project}/a.txt", b"in")
-    with pytest.raises(DeniedByBox):
+    with pytest.raises(DeniedBySandbox):
         files.open(f"{home}/.ssh/id_ed25519")
-    with pytest.raises(DeniedByBox):
+    with pytest.raises(DeniedBySandbox):
         files.replace(f"{home}/b.txt", b"out")
     hands.effective_settings.set("sandbox.mode", "off")
     files.replace(f"{home}/b.txt", b"out")
@@ -133,7 +133,7 @@ def test_a_file_that_has_a_name_elsewhere_becomes_one_of_its_own(place: Path, sh
     """The layouts of uv and pnpm."""
     cache, inside = place / "cache", place / "inside"
     cache.mkdir()
-    files = BoxedFiles(lambda: Box(kind="work", writable=(str(inside), str(cache))))
+    files = SandboxedFiles(lambda: SandboxPolicy(kind="work", writable=(str(inside), str(cache))))
     folder = {"outside": place / "outside", "a cache": cache, "a hook": inside / ".git" / "hooks"}[shares]
     elsewhere = folder / "module.py"
     elsewhere.write_text("old")
@@ -143,7 +143,7 @@ def test_a_file_that_has_a_name_elsewhere_becomes_one_of_its_own(place: Path, sh
 
 
 @pytest.mark.parametrize("way", ["replace", "replace unchanged"])
-def test_names_in_the_workspace_stay_one_file(files: BoxedFiles, place: Path, way: str) -> None:
+def test_names_in_the_workspace_stay_one_file(files: SandboxedFiles, place: Path, way: str) -> None:
     one, other = place / "inside" / "one", place / "inside" / "sub" / "other"
     one.write_text("old")
     other.hardlink_to(one)
@@ -151,7 +151,7 @@ def test_names_in_the_workspace_stay_one_file(files: BoxedFiles, place: Path, wa
     assert other.read_text() == "new"
 
 
-def change(files: BoxedFiles, path: str, way: str) -> None:
+def change(files: SandboxedFiles, path: str, way: str) -> None:
     if way == "replace":
         files.replace(path, b"new")
     else:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.box.boxed_commands import BoxedCommands
 from tests.box.users import USERS, BoxedUser, boxed_user
-from tools.files.sandboxed_files import BoxedFiles, DeniedByBox
+from tools.files.sandboxed_files import DeniedBySandbox, SandboxedFiles
 
 KEPT = (
     *("auth.json", "mcp-auth.json", "mcp.json", "models.json", "trust.json", "history/project.jsonl"),
@@ -105,9 +105,9 @@ def test_bayous_own_tools_read_nothing_of_it_either(boxed, home: Path) -> None:
     own = home / ".bayou" / "agent"
     fill(own)
     hands: BoxedCommands = boxed()
-    files = BoxedFiles(hands.boxes.box_for_file_tools)
+    files = SandboxedFiles(hands.boxes.box_for_file_tools)
     for name in KEPT:
-        with pytest.raises(DeniedByBox):
+        with pytest.raises(DeniedBySandbox):
             files.open(str(own / name))
     with files.open(str(own / "skills" / "deploy" / "SKILL.md")) as opened:
         assert b"content" in opened.read()

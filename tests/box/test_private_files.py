@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from app.engine.permissions.permission_gate import ApprovalReply
-from app.engine.sandbox.private_files import CACHE_SECONDS, PrivateFiles
+from app.engine.sandbox.private_files import PRIVATE_FILES_CACHE_SECONDS, PrivateHomeFiles
 from app.providers.scripted import call, say
 from tests.box.conftest import skip_below
 from tests.permits.test_gate import gated_session, questions_asked, results
 from tests.support.clock import Clock
-from tools.box.places import newly_hidden
-from tools.box.policy import Box
+from tools.box.guarded_paths_and_sockets import find_newly_hidden_paths
+from tools.box.sandbox_policy import SandboxPolicy
 
 
 def write(home: Path, path: str, mode: int = 0o644, text: str = "content") -> Path:
@@ -53,7 +53,7 @@ def write(home: Path, path: str, mode: int = 0o644, text: str = "content") -> Pa
 )
 def test_a_private_or_telling_file_of_a_program_is_found(tmp_path: Path, path: str, mode: int) -> None:
     file = write(tmp_path, path, mode)
-    private = PrivateFiles(str(tmp_path))
+    private = PrivateHomeFiles(str(tmp_path))
     assert private.is_private_file(str(file)) and str(file) in private.find_private_places().files
 
 
@@ -89,7 +89,7 @@ def test_a_private_or_telling_file_of_a_program_is_found(tmp_path: Path, path: s
 )
 def test_what_builds_read_and_what_is_no_programs_stays(tmp_path: Path, path: str, mode: int) -> None:
     file = write(tmp_path, path, mode)
-    private = PrivateFiles(str(tmp_path))
+    private = PrivateHomeFiles(str(tmp_path))
     assert not private.is_private_file(str(file))
     assert private.find_private_places().files == () and private.find_private_places().folders == ()
 
@@ -98,7 +98,7 @@ def test_where_all_files_are_made_private_only_names_count(tmp_path: Path) -> No
     write(tmp_path, ".config/program/settings.json", 0o600)
     token = write(tmp_path, ".config/program/token", 0o600)
     reads = f"print(PrivateFiles({str(tmp_path)!r}).find_private_places().files)"
-    code = f"from app.engine.sandbox.private_files import PrivateFiles; {reads}"
+    code = f"from app.engine.sandbox.private_files import PrivateHomeFiles; {reads}"
     done = subprocess.run(
         [sys.executable, "-c", code], umask=0o077, capture_output=True, text=True, check=True
     )
@@ -109,18 +109,18 @@ def test_a_folder_of_private_files_is_hidden_as_a_whole(tmp_path: Path) -> None:
     for number in range(300):
         write(tmp_path, f".newprogram/logins/{number}", 0o600)
     write(tmp_path, ".newprogram/settings.json")
-    found = PrivateFiles(str(tmp_path)).find_private_places()
+    found = PrivateHomeFiles(str(tmp_path)).find_private_places()
     assert found.folders == (str(tmp_path / ".newprogram" / "logins"),) and found.files == ()
 
 
 def test_a_new_file_is_found_and_a_link_leads_to_the_file(tmp_path: Path) -> None:
     clock = Clock()
     write(tmp_path, ".newprogram/settings.json")
-    private = PrivateFiles(str(tmp_path), clock=clock)
+    private = PrivateHomeFiles(str(tmp_path), clock=clock)
     assert private.find_private_places().files == ()
     file = write(tmp_path, "dotfiles/login", 0o600)
     (tmp_path / ".newprogram" / "login").symlink_to(file)
-    clock.now += CACHE_SECONDS
+    clock.now += PRIVATE_FILES_CACHE_SECONDS
     assert private.find_private_places().files == (str(file),) and private.has_private_file_below(
         str(tmp_path / "dotfiles")
     )
@@ -128,18 +128,18 @@ def test_a_new_file_is_found_and_a_link_leads_to_the_file(tmp_path: Path) -> Non
 
 def test_a_new_private_file_ends_no_kernel_and_no_shell() -> None:
     """Many programs make such files all the time; a running process keeps what it may see."""
-    before = Box(kind="work", hidden_files=("/home/me/.netrc",))
-    now = Box(
+    before = SandboxPolicy(kind="work", hidden_files=("/home/me/.netrc",))
+    now = SandboxPolicy(
         kind="work",
         hidden_files=("/home/me/.netrc", "/home/me/.program/new"),
         private=("/home/me/.program/new",),
     )
     assert "/home/me/.program/new" in now.hidden
-    assert newly_hidden(now, before) == ()
+    assert find_newly_hidden_paths(now, before) == ()
 
 
 def test_upper_and_lower_case_are_the_same_as_on_some_file_systems(tmp_path: Path) -> None:
-    private = PrivateFiles(str(tmp_path))
+    private = PrivateHomeFiles(str(tmp_path))
     for path in (".Config/newprogram/access-token", "LIBRARY/Application Support/New/login-token.json"):
         assert private.is_private_file(f"{tmp_path}/{path}") and private.is_private_file(
             f"{str(tmp_path).upper()}/{path}"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.box.boxed_commands import BoxedCommands
-from tools.base import ToolError
-from tools.box.plan import ConfinementMethod
-from tools.files.private_folders import private_folder
+from tools.box.sandbox_instructions import ConfinementMethod
+from tools.files.private_folders import create_private_folder
+from tools.tool_definition import ToolError
 
 Boxed = Callable[..., None]
 STEPS: tuple[ConfinementMethod, ...] = ("namespaces", "landlock")
@@ -115,7 +115,7 @@ async def test_a_lasting_shell_works_where_the_home_is_the_workspace(home: Path,
 def test_a_private_folder_is_its_users_and_no_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    made = private_folder(tmp_path / "link" / "working", "shell")
+    made = create_private_folder(tmp_path / "link" / "working", "shell")
     assert made.parent == tmp_path / "real" / "working"
     assert [one.stat().st_mode & 0o777 for one in (made, made.parent)] == [0o700, 0o700]
 

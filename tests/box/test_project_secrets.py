@@ -11,7 +11,7 @@ from app.providers.scripted import call, say
 from tests.box.conftest import skip_below
 from tests.box.test_confined import Boxed
 from tests.permits.test_gate import gated_session, questions_asked, results
-from tools.files.sandboxed_files import BoxedFiles, DeniedByBox
+from tools.files.sandboxed_files import DeniedBySandbox, SandboxedFiles
 
 READS = "python3 -c \"print(len(open('.env').read()), file=open('length', 'w'))\""
 
@@ -106,8 +106,8 @@ async def test_where_a_move_cannot_be_prevented_the_moved_file_stays_hidden(
     assert (project / "plain").read_text() == "KEY=x1\n"
     hands.let_run("next", kind=kind)
     assert "x1" not in await hands.text("cat plain", "next")
-    with pytest.raises(DeniedByBox):
-        BoxedFiles(hands.boxes.box_for_file_tools).open(str(project / "plain"))
+    with pytest.raises(DeniedBySandbox):
+        SandboxedFiles(hands.boxes.box_for_file_tools).open(str(project / "plain"))
 
 
 async def test_a_new_file_is_not_taken_for_a_removed_secret_file(boxed: Boxed, project: Path) -> None:

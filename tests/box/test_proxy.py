@@ -14,15 +14,20 @@ import pytest
 
 from app.engine.permissions.permission_gate import ApprovalReply
 from app.permits.command_place import CommandPlace
-from app.permits.rules import PermitRule, parse_rule, rule_matches, rule_names_host
-from app.permits.verdicts import CallPart
+from app.permits.permit_rules import PermitRule, parse_permit_rule, permit_rule_matches, rule_names_host
+from app.permits.risk_classes import ToolCallPart
 from app.providers.scripted import call, say
 from app.values.events import QuestionAsked
 from tests.box.conftest import skip_below
 from tests.permits.test_gate import decisions, gated_session, questions_asked, results
 from tests.support.sessions import parts_of
-from tools.box.host_groups import hosts_of_group
-from tools.box.proxy import HostProxy, forbidden_reason, parse_proxy_request, proxy_variables
+from tools.box.host_groups import hosts_in_host_group
+from tools.box.sandbox_proxy import (
+    SandboxProxy,
+    find_address_refusal_reason,
+    parse_proxy_request,
+    proxy_environment_variables,
+)
 
 ROOT = Path(__file__).parents[2]
 ADDRESSES = {
@@ -87,7 +92,7 @@ async def serving() -> AsyncIterator[Serving]:
     import socket
 
     made = Serving()
-    proxy = HostProxy(
+    proxy = SandboxProxy(
         made.allow,
         is_listed=lambda host, port: host in made.listed,
         resolve=resolve,
@@ -109,7 +114,7 @@ async def test_an_allowed_host_is_reached_by_the_address_that_was_looked_at(serv
 
 @pytest.mark.parametrize("line", [b"CONNECT good.example:443 HTTP/1.1", b"GET http://good.example/ HTTP/1.1"])
 async def test_the_proxy_is_told_which_call_asks(serving: Serving, line: bytes) -> None:
-    (variable,) = {value for name, value in proxy_variables(1, "one7") if name == "https_proxy"}
+    (variable,) = {value for name, value in proxy_environment_variables(1, "one7") if name == "https_proxy"}
     user = variable.removeprefix("http://").partition("@")[0].encode()
     header = b"Proxy-Authorization: Basic " + base64.b64encode(user)
     assert b"200" in await serving.say(line + b"\r\n" + header + b"\r\n\r\n")
@@ -193,12 +198,12 @@ def test_what_is_no_request(head: bytes) -> None:
     ],
 )  # fmt: skip
 def test_where_no_name_may_lead(address: str) -> None:
-    assert forbidden_reason(address, lambda one: one == "203.0.113.7")
+    assert find_address_refusal_reason(address, lambda one: one == "203.0.113.7")
 
 
 @pytest.mark.parametrize("address", ["93.184.215.14", "10.1.2.3", "2606:2800:21f::1"])
 def test_where_names_may_lead(address: str) -> None:
-    assert forbidden_reason(address, lambda one: False) == ""
+    assert find_address_refusal_reason(address, lambda one: False) == ""
 
 
 def fetching(*addresses: str) -> str:
@@ -343,7 +348,7 @@ async def test_a_call_that_was_let_run_with_a_group_reaches_its_hosts_unasked(tm
     harness = gated_session(tmp_path, say("ok"), mode="auto-edit", asks="none")
     hosts = parts_of(harness.session).permission_gate.boxes.hosts
     assert hosts is not None
-    name = hosts.register_caller("c", "pip install thing", frozenset(hosts_of_group("python packages")))
+    name = hosts.register_caller("c", "pip install thing", frozenset(hosts_in_host_group("python packages")))
     assert await hosts.decide_connection("pypi.org", 443, name)
     assert not await hosts.decide_connection("evil.example", 443, name)
     assert not await hosts.decide_connection("pypi.org", 443, hosts.register_caller("d", "python x.py"))
@@ -406,7 +411,7 @@ async def test_an_allow_rule_written_while_a_host_is_asked_about_takes_the_quest
 
 
 def test_a_group_is_its_hosts_and_no_others() -> None:
-    rule = parse_rule("net: python packages", "allow", "user")
+    rule = parse_permit_rule("net: python packages", "allow", "user")
     assert isinstance(rule, PermitRule)
     for host, fits in (
         ("pypi.org:443", True),
@@ -414,15 +419,15 @@ def test_a_group_is_its_hosts_and_no_others() -> None:
         ("pypi.org:8080", False),
         ("evil.org:443", False),
     ):
-        part = CallPart(text="x", risk="contained", why="", named_hosts=(host,), uses_network=True)
+        part = ToolCallPart(text="x", risk="contained", why="", named_hosts=(host,), uses_network=True)
         assert (
-            rule_matches(
+            permit_rule_matches(
                 rule, part, "network", CommandPlace(workspace="/w", working_folder="/w", home_folder="/h")
             )
             is fits
         )
     assert not rule_names_host(rule, "pypi.org", 443), "its names may not lead to this machine"
-    assert "groups python packages" in str(parse_rule("net: snake packages", "allow", "user"))
+    assert "groups python packages" in str(parse_permit_rule("net: snake packages", "allow", "user"))
 
 
 async def test_a_rule_answers_and_a_killed_network_is_replaced(tmp_path: Path) -> None:

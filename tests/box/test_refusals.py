@@ -5,11 +5,17 @@ import posixpath
 import msgspec
 import pytest
 
-from tools.box.policy import Box
-from tools.box.refusals import Refusal, find_refusals, place_to_allow, refusal_note, request_for
+from tools.box.sandbox_policy import SandboxPolicy
+from tools.box.sandbox_refusals import (
+    SandboxRefusal,
+    find_sandbox_refusals,
+    format_refusal_note,
+    narrowest_permission_request,
+    narrowest_place_to_allow,
+)
 
 HOME = "/home/me"
-BOX = Box(
+BOX = SandboxPolicy(
     kind="work",
     writable=("/home/me/p", "/tmp", "/home/me/.cache"),
     guarded=("/home/me/p/.git/config", "/home/me/p/.git/hooks"),
@@ -18,8 +24,10 @@ BOX = Box(
 )
 
 
-def found(output: str, box: Box = BOX, *, has_failed: bool = True) -> tuple[Refusal, ...]:
-    return find_refusals(output, box, cwd="/home/me/p", has_failed=has_failed, real_path=posixpath.normpath)
+def found(output: str, box: SandboxPolicy = BOX, *, has_failed: bool = True) -> tuple[SandboxRefusal, ...]:
+    return find_sandbox_refusals(
+        output, box, cwd="/home/me/p", has_failed=has_failed, real_path=posixpath.normpath
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,7 +48,7 @@ def found(output: str, box: Box = BOX, *, has_failed: bool = True) -> tuple[Refu
     ],
 )
 def test_places_that_could_not_be_written(line: str, place: str) -> None:
-    assert found(f"before\n{line}\nafter") == (Refusal("write", place),)
+    assert found(f"before\n{line}\nafter") == (SandboxRefusal("write", place),)
 
 
 @pytest.mark.parametrize(
@@ -60,18 +68,18 @@ def test_what_the_box_has_nothing_to_do_with(line: str) -> None:
 
 def test_hidden_places_network_rights_and_daemons() -> None:
     assert found("cat: /home/me/.ssh/id_rsa: No such file or directory") == (
-        Refusal("read", "/home/me/.ssh/id_rsa"),
+        SandboxRefusal("read", "/home/me/.ssh/id_rsa"),
     )
-    assert found("curl: (6) Could not resolve host: example.org") == (Refusal("network"),)
+    assert found("curl: (6) Could not resolve host: example.org") == (SandboxRefusal("network"),)
     assert found("curl: (6) Could not resolve host: example.org", has_failed=False) == ()
-    assert found('sudo: The "no new privileges" flag is set') == (Refusal("rights"),)
+    assert found('sudo: The "no new privileges" flag is set') == (SandboxRefusal("rights"),)
     assert found("Cannot connect to the Docker daemon at unix:///var/run/docker.sock.") == (
-        Refusal("daemon"),
+        SandboxRefusal("daemon"),
     )
 
 
 def test_it_is_reported_with_the_way_to_ask() -> None:
-    words = refusal_note((Refusal("write", "/home/me/.npm"),), BOX, HOME, lambda path: True)
+    words = format_refusal_note((SandboxRefusal("write", "/home/me/.npm"),), BOX, HOME, lambda path: True)
     assert words.startswith("Sandbox: writing ~/.npm was refused.")
     assert 'allow: ["write ~/.npm"] and a reason' in words
 
@@ -79,30 +87,30 @@ def test_it_is_reported_with_the_way_to_ask() -> None:
 @pytest.mark.parametrize(
     ("refusal", "asks"),
     [
-        (Refusal("write", "/home/me/notes/x"), "write ~/notes"),
-        (Refusal("read", "/home/me/.ssh/id_rsa"), "read ~/.ssh"),
-        (Refusal("network", "one.example:443"), "reach one.example:443"),
-        (Refusal("daemon"), "use /run/docker.sock"),
-        (Refusal("network"), None),
-        (Refusal("rights"), None),
-        (Refusal("write", "/home/me/new"), None),
+        (SandboxRefusal("write", "/home/me/notes/x"), "write ~/notes"),
+        (SandboxRefusal("read", "/home/me/.ssh/id_rsa"), "read ~/.ssh"),
+        (SandboxRefusal("network", "one.example:443"), "reach one.example:443"),
+        (SandboxRefusal("daemon"), "use /run/docker.sock"),
+        (SandboxRefusal("network"), None),
+        (SandboxRefusal("rights"), None),
+        (SandboxRefusal("write", "/home/me/new"), None),
     ],
 )
-def test_the_narrowest_leave_is_named(refusal: Refusal, asks: str | None) -> None:
+def test_the_narrowest_leave_is_named(refusal: SandboxRefusal, asks: str | None) -> None:
     box = msgspec.structs.replace(BOX, hidden_files=("/run/docker.sock",))
     there = {"/home/me", "/home/me/notes"}
-    found = request_for(refusal, box, HOME, there.__contains__)
+    found = narrowest_permission_request(refusal, box, HOME, there.__contains__)
     assert (found.text if found is not None else None) == asks
-    words = refusal_note((refusal,), box, HOME, there.__contains__)
+    words = format_refusal_note((refusal,), box, HOME, there.__contains__)
     assert ("outside: true" in words) is (asks is None)
 
 
 def test_the_narrow_place_is_what_is_there() -> None:
     there = {"/home/me", "/home/me/.npm", "/opt", "/home/me/x"}
-    assert place_to_allow("/home/me/.npm/_cacache/tmp", HOME, there.__contains__) == "/home/me/.npm"
-    assert place_to_allow("/home/me/new/file", HOME, there.__contains__) is None
-    assert place_to_allow("/opt/a", HOME, there.__contains__) is None
-    assert place_to_allow("/home/me/x", HOME, there.__contains__) == "/home/me/x"
+    assert narrowest_place_to_allow("/home/me/.npm/_cacache/tmp", HOME, there.__contains__) == "/home/me/.npm"
+    assert narrowest_place_to_allow("/home/me/new/file", HOME, there.__contains__) is None
+    assert narrowest_place_to_allow("/opt/a", HOME, there.__contains__) is None
+    assert narrowest_place_to_allow("/home/me/x", HOME, there.__contains__) == "/home/me/x"
 
 
 def test_many_refusals_are_not_many_words() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from tests.box.boxed_commands import BoxedCommands
 from tests.box.conftest import skip_below
-from tools.box.plan import ConfinementMethod
-from tools.box.policy import Box
+from tools.box.sandbox_instructions import ConfinementMethod
+from tools.box.sandbox_policy import SandboxPolicy
 
 Boxed = Callable[..., BoxedCommands]
 CONNECT = (
@@ -137,7 +137,7 @@ async def test_the_agent_for_keys_is_reached_by_a_network_command_that_was_let_r
 ) -> None:
     monkeypatch.setenv("SSH_AUTH_SOCK", str(daemon))
     hands = boxed()
-    hands.let_run("push", uses_network=True, bypasses_proxy=True, programs=frozenset({"git"}))
+    hands.let_run("push", uses_network=True, bypasses_sandbox_proxy=True, programs=frozenset({"git"}))
     assert "reached" in await hands.text(f"{CONNECT} {daemon}", "push")
     assert "reached" not in await hands.text(f"{CONNECT} {daemon}")
 
@@ -149,7 +149,7 @@ async def test_a_socket_that_goes_while_a_command_starts_does_not_stop_it(
     confine = hands.workspace.box_for_call
     assert confine is not None
 
-    async def outdated(call_id: str, *, lasts: bool = False) -> Box | None:
+    async def outdated(call_id: str, *, lasts: bool = False) -> SandboxPolicy | None:
         box = await confine(call_id, lasts=lasts)
         gone = str(tmp_path / "gone.sock")
         return None if box is None else msgspec.structs.replace(box, hidden_files=(*box.hidden_files, gone))

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.box.boxed_commands import BoxedCommands
-from tools.base import ToolError
-from tools.box.abilities import system_abilities
-from tools.box.plan import ConfinementMethod
+from tools.box.sandbox_features import system_sandbox_features
+from tools.box.sandbox_instructions import ConfinementMethod
 from tools.running.shell_settings import ShellSettings
-from tools.running.user_shell.shell_snapshot import UserShell, get_user_shell_snapshot
+from tools.running.user_shell.shell_snapshot import UserShellSnapshotCache, get_user_shell_snapshot
+from tools.tool_definition import ToolError
 
 pytestmark = pytest.mark.skipif(
-    not system_abilities().step.startswith("namespaces"), reason="this system cannot make mounts"
+    not system_sandbox_features().step.startswith("namespaces"), reason="this system cannot make mounts"
 )
 
 
@@ -27,7 +27,9 @@ def _hands(tmp_path: Path, step: ConfinementMethod = "namespaces") -> BoxedComma
         "case $why in *refused*) ;; *) alias no_network=true;; esac\n"
     )
     hands = BoxedCommands(home, project, step)
-    settings = ShellSettings(shell_path="/bin/bash", user_shell=UserShell(tmp_path / "kept", home))
+    settings = ShellSettings(
+        shell_path="/bin/bash", user_shell=UserShellSnapshotCache(tmp_path / "kept", home)
+    )
     hands.workspace.shell_settings = lambda: settings
     return hands
 
@@ -48,7 +50,9 @@ async def test_what_the_persons_shell_has_is_there_in_the_box(tmp_path: Path, ki
     home = tmp_path / "home"
     (home / ".bashrc").write_text("alias greet='echo hello'\nanswer() { echo 42; }\n")
     own = home / ".bayou" / "agent"
-    settings = ShellSettings(shell_path="/bin/bash", user_shell=UserShell(own / "cache" / "shell", home))
+    settings = ShellSettings(
+        shell_path="/bin/bash", user_shell=UserShellSnapshotCache(own / "cache" / "shell", home)
+    )
     hands.workspace.shell_settings = lambda: settings
     hands.let_run("c", kind=kind)
     text = await hands.text(f"greet; answer; ls {own}/cache; echo x >{own}/cache/shell/new")

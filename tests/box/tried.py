@@ -10,12 +10,12 @@ from pathlib import Path
 
 from app.engine.sandbox import sandbox_places as box_places
 from tests.box.boxed_commands import BoxedCommands
-from tools.box.abilities import system_abilities
+from tools.box.sandbox_features import system_sandbox_features
 
 
 async def main(home: str, project: str, temporary: str, command: str) -> None:
     box_places.temporary_folders = lambda: (temporary,)
-    has = system_abilities()
+    has = system_sandbox_features()
     hands = BoxedCommands(Path(home), Path(project), has.step)
     done = await hands.outcome(command)
     print(json.dumps({"step": has.step, "why": has.why, "text": done.output.text, "code": done.exit_code}))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.cli.commands.man_command import manual_page
-from app.cli.flags import FLAGS
-from app.cli.flags_docs import MANUAL_FILE
+from app.cli.flags import COMMAND_LINE_FLAGS
+from app.cli.flags_docs import MAN_PAGE_FILE
 from app.cli.subcommands import SUBCOMMAND_HELP
 from tests.architecture.sources import ROOT
 from tests.support.warm_bayou import run as bayou
@@ -85,7 +85,7 @@ def test_bash_completes_sessions_of_the_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_read_their_script(shell: str, tmp_path: Path) -> None:
     script = bayou("completions", shell, cwd=tmp_path).stdout
-    names = [f"-l {flag.name} " if shell == "fish" else f"--{flag.name}[" for flag in FLAGS]
+    names = [f"-l {flag.name} " if shell == "fish" else f"--{flag.name}[" for flag in COMMAND_LINE_FLAGS]
     assert [name for name in names if name not in script] == []
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
@@ -95,7 +95,7 @@ def test_other_shells_read_their_script(shell: str, tmp_path: Path) -> None:
 
 def test_the_manual_names_every_command_and_flag_and_is_up_to_date() -> None:
     page = manual_page()
-    assert (ROOT / MANUAL_FILE).read_text(encoding="utf-8") == page, "run: python -m app.cli.flags_docs"
+    assert (ROOT / MAN_PAGE_FILE).read_text(encoding="utf-8") == page, "run: python -m app.cli.flags_docs"
     plain = page.replace(r"\-", "-")
-    assert all(f"--{flag.name}" in plain for flag in FLAGS)
+    assert all(f"--{flag.name}" in plain for flag in COMMAND_LINE_FLAGS)
     assert all(f".B {name}\n" in plain for name in SUBCOMMAND_HELP)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.flags import FLAGS
+from app.cli.flags import COMMAND_LINE_FLAGS
 from app.sessions.session_log import SessionLog
 from tests.support.warm_bayou import run as bayou
 
@@ -305,5 +305,7 @@ def test_every_flag_is_tried_by_name() -> None:
     tests = Path(__file__).parents[1]
     told = "".join(path.read_text(encoding="utf-8") for path in tests.rglob("test_*.py"))
     assert [
-        flag.name for flag in FLAGS if f'"--{flag.name}' not in told and f'"-{flag.short}"' not in told
+        flag.name
+        for flag in COMMAND_LINE_FLAGS
+        if f'"--{flag.name}' not in told and f'"-{flag.short}"' not in told
     ] == []

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly.options import Options, UsageError
-from app.assembly.server_config_files import server_config_files
+from app.assembly.command_line_options import CommandLineOptions, UsageError
+from app.assembly.mcp_server_sources import mcp_server_sources
 from app.assembly.session_builder import assemble_session
 from app.assembly.session_opening import read_settings
 from app.cli.commands.mcp_command import run
-from app.engine.mcp.session_servers import ServerSources
-from app.resources.paths import Paths
-from app.resources.trust.project_trust import store_answer, trust_question_for
+from app.engine.mcp.session_servers import McpServerSources
+from app.resources.paths import BayouPaths
+from app.resources.trust.project_trust import store_trust_answer, trust_question_for
 from app.values.user_errors import UserError
 from tests.mcp.guarded_server import GuardedServer, last_page
 from tests.mcp.test_servers import FAULTY
@@ -24,20 +24,20 @@ from tests.support.warm_bayou import BAYOU
 
 
 @pytest.fixture
-def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BayouPaths:
     folder = tmp_path / "home" / "project"
     folder.mkdir(parents=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("BAYOU_AGENT_DIR", raising=False)
     monkeypatch.chdir(folder)
-    return Paths.from_env(os.environ, folder)
+    return BayouPaths.from_env(os.environ, folder)
 
 
-def own(paths: Paths) -> Path:
+def own(paths: BayouPaths) -> Path:
     return paths.agent_dir / "mcp.json"
 
 
-def test_a_server_is_added_shown_without_its_secrets_and_removed(paths: Paths, capsys):
+def test_a_server_is_added_shown_without_its_secrets_and_removed(paths: BayouPaths, capsys):
     assert (
         run(["add", "docs", "--url", "https://me:pw@docs.example/mcp?key=hunter2", "--bearer-env", "DOCS"])
         == 0
@@ -78,10 +78,10 @@ def test_a_server_is_added_shown_without_its_secrets_and_removed(paths: Paths, c
     assert list(json.loads(own(paths).read_text())["mcpServers"]) == ["files"]
 
 
-def test_a_projects_server_is_switched_off_in_the_persons_own_file(paths: Paths, capsys):
+def test_a_projects_server_is_switched_off_in_the_persons_own_file(paths: BayouPaths, capsys):
     theirs = '{"mcpServers": {"my_docs": {"command": "d"}}}'
     Path(".mcp.json").write_text(theirs)
-    store_answer(paths, trust_question_for(paths), is_trusted=True)
+    store_trust_answer(paths, trust_question_for(paths), is_trusted=True)
     own(paths).parent.mkdir(parents=True, exist_ok=True)
     own(paths).write_text('{\n  // mine\n  "other": 1\n}\n')
     assert run(["disable", "my-docs"]) == 0
@@ -94,14 +94,14 @@ def test_a_projects_server_is_switched_off_in_the_persons_own_file(paths: Paths,
     assert "my_docs  on" in capsys.readouterr().out
 
 
-def test_untrusted_servers_are_told_as_that(paths: Paths, capsys):
+def test_untrusted_servers_are_told_as_that(paths: BayouPaths, capsys):
     Path(".mcp.json").write_text('{"mcpServers": {"theirs": {"command": "evil"}}}')
     assert run(["list"]) == 0
     assert "theirs  untrusted  evil  (.mcp.json)" in capsys.readouterr().out
 
 
 def test_taking_over_shows_asks_and_leaves_what_is_there(
-    paths: Paths, capsys, monkeypatch: pytest.MonkeyPatch
+    paths: BayouPaths, capsys, monkeypatch: pytest.MonkeyPatch
 ):
     (paths.home / ".cursor").mkdir()
     (paths.home / ".cursor" / "mcp.json").write_text(
@@ -142,12 +142,12 @@ def test_taking_over_shows_asks_and_leaves_what_is_there(
         (["import", "--yes"], "usage: bayou mcp import"),
     ],
 )
-def test_words_that_make_no_sense_are_told(paths: Paths, words, told):
+def test_words_that_make_no_sense_are_told(paths: BayouPaths, words, told):
     with pytest.raises(UsageError, match=told):
         run(words)
 
 
-def test_a_failed_mcp_command_says_why_and_changes_nothing(paths: Paths):
+def test_a_failed_mcp_command_says_why_and_changes_nothing(paths: BayouPaths):
     with pytest.raises(UserError, match="must be an address"):
         run(["add", "x", "--url", "docs.example"])
     with pytest.raises(UserError, match='Server "x" not found'):
@@ -159,25 +159,25 @@ def test_a_failed_mcp_command_says_why_and_changes_nothing(paths: Paths):
     assert own(paths).read_text() == '{"mcpServers": {'
 
 
-def places(paths: Paths, options: Options) -> ServerSources:
+def places(paths: BayouPaths, options: CommandLineOptions) -> McpServerSources:
     effective_settings, project = read_settings(options, paths)
-    return server_config_files(paths, project, effective_settings, options)
+    return mcp_server_sources(paths, project, effective_settings, options)
 
 
-def test_the_command_line_adds_a_file_or_leaves_all_out(paths: Paths):
+def test_the_command_line_adds_a_file_or_leaves_all_out(paths: BayouPaths):
     run(["add", "x", "--", "y"])
     Path("more.json").write_text('{"mcpServers": {"x": {"exposure": "hidden"}, "z": {"command": "z"}}}')
-    found = places(paths, Options(mcp_config="more.json")).find_servers({})
+    found = places(paths, CommandLineOptions(mcp_config="more.json")).find_servers({})
     assert [(each.name, each.exposure, each.origin) for each in found.servers] == [
         ("x", "hidden", "user"),
         ("z", None, "flag"),
     ]
-    assert places(paths, Options(no_mcp=True)).find_servers({}).servers == ()
+    assert places(paths, CommandLineOptions(no_mcp=True)).find_servers({}).servers == ()
     with pytest.raises(UsageError, match="no such file"):
-        places(paths, Options(mcp_config="none.json"))
+        places(paths, CommandLineOptions(mcp_config="none.json"))
 
 
-def test_servers_are_contacted_from_outside_of_a_session(paths: Paths, capsys):
+def test_servers_are_contacted_from_outside_of_a_session(paths: BayouPaths, capsys):
     run(["add", "docs", "--", sys.executable, FAULTY])
     run(["add", "broken", "--", sys.executable, FAULTY, "exit-in-start"])
     capsys.readouterr()
@@ -197,12 +197,12 @@ def test_servers_are_contacted_from_outside_of_a_session(paths: Paths, capsys):
         run(["login", "docs"])
 
 
-async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(paths: Paths, capsys):
+async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(paths: BayouPaths, capsys):
     """The browser is elsewhere: the last address is pasted."""
     server = GuardedServer()
     try:
         run(["add", "guarded", "--url", server.url])
-        assembled = assemble_session(Options(permissions="full"), paths, {}, ends_with_answer=True)
+        assembled = assemble_session(CommandLineOptions(permissions="full"), paths, {}, ends_with_answer=True)
         verbs = assembled.session.mcp
         with pytest.raises(UserError, match="sign-in required: /mcp login guarded"):
             await verbs.test_server("guarded")
@@ -228,7 +228,7 @@ async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(
         server.close()
 
 
-def test_nothing_that_goes_wrong_is_an_internal_error(paths: Paths):
+def test_nothing_that_goes_wrong_is_an_internal_error(paths: BayouPaths):
     """All user errors have one base class at the command line's boundary."""
     run(["add", "gone", "--url", "http://127.0.0.1:9/mcp"])
     for words in (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.session_library import session_folder
+from app.sessions.session_library import session_folder_of_project
 from app.sessions.session_log import SessionLog
 from tests.sessions.make_entries import user_entry
 from tests.sessions.test_usage import TUESDAY, answered
@@ -21,7 +21,7 @@ def bayou(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     root = Path(os.environ["BAYOU_AGENT_DIR"]) / "sessions"
-    log = SessionLog.create(session_folder(root, tmp_path), tmp_path)
+    log = SessionLog.create(session_folder_of_project(root, tmp_path), tmp_path)
     log.append(user_entry("paint \x1b[31mit"))
     log.append(answered(100, cost=1.5, cached=300))
     log.append(answered(7, model="small", at=TUESDAY))

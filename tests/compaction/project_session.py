@@ -7,26 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from app.assembly.assembled_session import AssembledSession
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.extensions.extension_setup import connect_extensions
-from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.compaction.touched_files import FileLists, touched_files
 from app.engine.core.conversation import join_prompt_sections
 from app.engine.core.toolbox import Toolbox
-from app.extensions.headless_ui import SilentUi
+from app.extensions.headless_ui import HeadlessUi
 from app.providers.model_stream import RequestContext
 from app.providers.scripted import QueuedResponse, ScriptedModel
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.content import ToolCall
 from app.values.entries import Entry
 from tests.support.sessions import parts_of
-from tools.registry import builtin_tools
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_registry import builtin_tools
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 
-TOOLBOX = Toolbox(lambda toolbox: builtin_tools(), Workspace(Path("/project")))
+TOOLBOX = Toolbox(lambda toolbox: builtin_tools(), SessionWorkspace(Path("/project")))
 
 
 def writes(path: str, call_id: str = "1") -> ToolCall:
@@ -47,7 +47,7 @@ class ProjectSession:
         self.home = home
         self.project = home / "project"
         self.project.mkdir(parents=True, exist_ok=True)
-        self.paths = Paths.from_env({"HOME": str(home)}, self.project)
+        self.paths = BayouPaths.from_env({"HOME": str(home)}, self.project)
         self.script = ScriptedModel(responses, context_window=window)
         self.assembled: AssembledSession
 
@@ -69,7 +69,7 @@ class ProjectSession:
         shutil.copy(EXAMPLES / f"{name}.py", folder)
 
     async def open(self, **options: Any) -> "ProjectSession":
-        chosen = Options(**{"approve": True, **options})
+        chosen = CommandLineOptions(**{"approve": True, **options})
         self.assembled = assemble_session(chosen, self.paths, {})
         session = self.session
         self.assembled.model_choice.set_model(self.script.register(self.assembled.registry))
@@ -78,7 +78,7 @@ class ProjectSession:
             chosen,
             self.paths,
             mode="print",
-            ui=SilentUi(session.events.publish_now),
+            ui=HeadlessUi(session.events.publish_now),
             shutdown=lambda: None,
         )
         return self

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.compaction.branch_content import branch_content
-from app.compaction.summary import branch_summary_request
+from app.compaction.summary_requests import branch_summary_request
 from app.engine.tree.tree_commands import navigate_tree
 from app.providers.scripted import say
 from app.values.content import Text, text_of

@@ -3,7 +3,7 @@
 import pytest
 
 from app.compaction.compaction_plan import CompactionPlan, NothingToCompact, plan_compaction
-from app.compaction.context_meter import ContextLimits, ContextMeter, estimate_tokens
+from app.compaction.context_meter import ContextLimits, ContextTokenMeter, estimate_message_tokens
 from app.compaction.touched_files import FileLists
 from app.values.content import Image, Text, ToolCall
 from app.values.entries import (
@@ -92,7 +92,8 @@ def test_only_the_first_kept_message_may_exceed_the_budget():
     prepared = plan_compaction(path(user(), said(), long, last), SMALL, 0)
     assert prepared.first_kept_entry_id == long.id
     assert (
-        sum(map(estimate_tokens, prepared.kept_messages)) - estimate_tokens(long) < SMALL.keep_recent_tokens
+        sum(map(estimate_message_tokens, prepared.kept_messages)) - estimate_message_tokens(long)
+        < SMALL.keep_recent_tokens
     )
 
 
@@ -244,11 +245,11 @@ def test_what_was_kept_is_not_lost_when_its_first_message_is_left_out():
     ],
 )
 def test_estimates(message: Message, tokens: int):
-    assert estimate_tokens(message) == tokens
+    assert estimate_message_tokens(message) == tokens
 
 
 def test_context_size_is_the_last_answers_count_plus_an_estimate():
-    meter = ContextMeter()
+    meter = ContextTokenMeter()
     meter.reset(
         [
             user(),
@@ -263,7 +264,7 @@ def test_context_size_is_the_last_answers_count_plus_an_estimate():
 
 
 def test_counts_from_before_a_compaction_mean_nothing():
-    meter = ContextMeter()
+    meter = ContextTokenMeter()
     meter.reset([user(), said(usage=Usage(input=190_000, output=1))], trusted=())
     assert meter.tokens == 20
     meter.count_message(said(usage=Usage(input=50, output=5)))

@@ -14,8 +14,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.compaction.compaction_plan import NothingToCompact, message_of
-from app.compaction.context_meter import estimate_tokens
+from app.compaction.compaction_plan import NothingToCompact, conversation_message_of_entry
+from app.compaction.context_meter import estimate_message_tokens
 from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.context_projection import project_context
@@ -43,7 +43,7 @@ from app.values.messages import (
 )
 from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of
-from tools.registry import builtin_tools
+from tools.tool_registry import builtin_tools
 
 texts = st.integers(0, 200).map(lambda size: "x" * size)
 
@@ -233,7 +233,7 @@ def _require_no_more_to_do(path: Sequence[Entry], context: Sequence[Message], ke
     """Nothing was said since the last compaction, or it fits the budget, or it cannot be cut."""
     said = [m for m in context if not isinstance(m, SystemMessage | CompactionSummaryMessage)]
     places = [place for place in range(len(said)) if _opens_unit(said, place)]
-    fits = sum(estimate_tokens(message) for message in said[1:]) < keep
+    fits = sum(estimate_message_tokens(message) for message in said[1:]) < keep
     assert isinstance(path[-1], CompactionEntry) or fits or len(places) <= 1
 
 
@@ -256,7 +256,7 @@ def _require_budget(kept: Sequence[Message], keep: int) -> None:
     """Less than the budget but for the first message; or one message with the results of its calls, which is whole."""
     units = [place for place, message in enumerate(kept) if _opens_unit(kept, place)]
     if len(units) > 1:
-        assert sum(estimate_tokens(message) for message in kept[1:]) < keep
+        assert sum(estimate_message_tokens(message) for message in kept[1:]) < keep
 
 
 def _opens_unit(kept: Sequence[Message], place: int) -> bool:
@@ -287,7 +287,7 @@ def _results_before_their_call(messages: Sequence[Message]) -> set[str]:
 def files_changed(path: Sequence[Entry]) -> set[str]:
     found: set[str] = set()
     for entry in path:
-        message = message_of(entry)
+        message = conversation_message_of_entry(entry)
         if isinstance(message, AssistantMessage) and message.stop_reason != "error":
             found |= {call.arguments["path"] for call in message.tool_calls if call.name in ("edit", "write")}
         elif isinstance(entry, BranchSummaryEntry):

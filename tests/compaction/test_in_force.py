@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
+from app.compaction.summary_requests import SUMMARY_SYSTEM_PROMPT
 from app.engine.context_breakdown import break_down_context
 from app.engine.core.active_skills import ACTIVE_SKILLS_SECTION
 from app.engine.core.conversation import Conversation

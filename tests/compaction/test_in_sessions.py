@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.agent.abort import Abort
+from app.agent.abort_signal import AbortSignal
 from app.compaction.compaction_plan import CompactionPlan, NothingToCompact
 from app.compaction.context_meter import ContextLimits
-from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
+from app.compaction.summary_requests import SUMMARY_SYSTEM_PROMPT
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.hook_results import CompactionOverride
 from app.engine.core.hooks import Hooks
@@ -342,7 +342,7 @@ async def test_a_stopped_run_stops_its_compaction(tmp_path: Path) -> None:
     gate = asyncio.Event()
     harness = play_of(tmp_path, say(LONG), say(LONG), say(LONG), say("never", gate=gate))
     run = asyncio.create_task(
-        parts_of(harness.session).context.compactor.compact("threshold", run=(abort := Abort()))
+        parts_of(harness.session).context.compactor.compact("threshold", run=(abort := AbortSignal()))
     )
     with pytest.raises(NothingToCompact):
         await run

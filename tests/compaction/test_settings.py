@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.compaction.context_meter import ContextLimits
-from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
+from app.compaction.summary_requests import SUMMARY_SYSTEM_PROMPT
 from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.events import CompactionStart, Notice

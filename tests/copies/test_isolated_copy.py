@@ -6,25 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from app.copies.changed_files import ChangedFile, CopyChanges
-from app.copies.isolated_copy import CopyRefused, IsolatedCopies, IsolatedCopy
+from app.copies.changed_files import ChangedFile, RepositoryCopyChanges
+from app.copies.isolated_repository_copies import (
+    IsolatedRepositoryCopies,
+    IsolatedRepositoryCopy,
+    IsolatedRepositoryCopyRefused,
+)
 from tests.batch.batch_setups import git, make_repository
 
 LOCAL = ("-c", "protocol.file.allow=always")
 
 
 @pytest.fixture
-def copies(tmp_path: Path) -> IsolatedCopies:
-    return IsolatedCopies(tmp_path / "state", tmp_path)
+def copies(tmp_path: Path) -> IsolatedRepositoryCopies:
+    return IsolatedRepositoryCopies(tmp_path / "state", tmp_path)
 
 
-async def copied(copies: IsolatedCopies, folder: Path) -> IsolatedCopy:
+async def copied(copies: IsolatedRepositoryCopies, folder: Path) -> IsolatedRepositoryCopy:
     """A copy without changes, which has left the person's index as it was."""
     index = Path(git(folder, "rev-parse", "--absolute-git-dir").strip()) / "index"
     before = index.read_bytes() if index.exists() else None
     made = await copies.make(folder, session=None, title="t")
     assert (index.read_bytes() if index.exists() else None) == before
-    assert await made.changes() == CopyChanges()
+    assert await made.changes() == RepositoryCopyChanges()
     return made
 
 
@@ -35,7 +39,7 @@ def work_in(folder: Path) -> None:
 
 
 async def test_it_is_the_last_commit_with_all_uncommitted_and_new_files(
-    tmp_path: Path, copies: IsolatedCopies
+    tmp_path: Path, copies: IsolatedRepositoryCopies
 ) -> None:
     place = make_repository(tmp_path / "project")
     for name, text in {".gitignore": "*.log\n", "gone.txt": "g", "staged.txt": "1", "sub/f": "f"}.items():
@@ -75,7 +79,9 @@ async def test_it_is_the_last_commit_with_all_uncommitted_and_new_files(
 
 
 @pytest.mark.parametrize("kind", ["detached", "linked", "submodule", "no commit", "merging"])
-async def test_every_state_of_a_repository_works(tmp_path: Path, copies: IsolatedCopies, kind: str) -> None:
+async def test_every_state_of_a_repository_works(
+    tmp_path: Path, copies: IsolatedRepositoryCopies, kind: str
+) -> None:
     place = make_repository(tmp_path / "project")
     if kind == "detached":
         git(place, "checkout", "-q", "--detach")
@@ -108,34 +114,38 @@ async def test_every_state_of_a_repository_works(tmp_path: Path, copies: Isolate
     ]
 
 
-async def test_where_there_is_no_repository_it_is_refused(tmp_path: Path, copies: IsolatedCopies) -> None:
+async def test_where_there_is_no_repository_it_is_refused(
+    tmp_path: Path, copies: IsolatedRepositoryCopies
+) -> None:
     git(tmp_path, "init", "-q", "--bare", "bare.git")
     (tmp_path / "plain").mkdir()
     for folder, words in (("plain", "not in a git repository"), ("bare.git", "in a bare repository")):
-        with pytest.raises(CopyRefused, match=words):
+        with pytest.raises(IsolatedRepositoryCopyRefused, match=words):
             await copies.make(tmp_path / folder, session=None, title="t")
     assert not list(tmp_path.glob("state/*"))
 
 
 async def test_a_copy_is_found_again_once_nobody_uses_it_until_it_is_removed(
-    tmp_path: Path, copies: IsolatedCopies
+    tmp_path: Path, copies: IsolatedRepositoryCopies
 ) -> None:
     place = make_repository(tmp_path / "project")
     made = await copies.make(place, session=None, title="t")
-    assert copies.leftover_copies(place) == []
+    assert copies.leftover_helper_copies(place) == []
     (made.folder / "a.txt").write_text("mine\n")
     made.release()
-    assert copies.leftover_copies(make_repository(tmp_path / "other")) == []
-    [found] = copies.leftover_copies(place)
+    assert copies.leftover_helper_copies(make_repository(tmp_path / "other")) == []
+    [found] = copies.leftover_helper_copies(place)
     assert [one.after for one in (await found.changes()).files] == [b"mine\n"]
     found.remove()
-    assert copies.leftover_copies(place) == [] and not list(tmp_path.glob("state/*"))
+    assert copies.leftover_helper_copies(place) == [] and not list(tmp_path.glob("state/*"))
 
 
 async def test_a_copy_that_is_stopped_twice_while_it_is_made_is_not_held(tmp_path: Path) -> None:
     repository = make_repository(tmp_path / "project")
     root = tmp_path / "copies"
-    making = asyncio.ensure_future(IsolatedCopies(root, tmp_path).make(repository, session=None, title="t"))
+    making = asyncio.ensure_future(
+        IsolatedRepositoryCopies(root, tmp_path).make(repository, session=None, title="t")
+    )
     while not list(root.glob("*/copy.json")):  # noqa: ASYNC110  (written by a thread)
         await asyncio.sleep(0)
     making.cancel()
@@ -145,7 +155,7 @@ async def test_a_copy_that_is_stopped_twice_while_it_is_made_is_not_held(tmp_pat
     assert making.cancelled()
     async with asyncio.timeout(30):
         while remaining := list(root.glob("*/copy.json")):
-            for copy in IsolatedCopies(root, tmp_path).leftover_copies(repository):
+            for copy in IsolatedRepositoryCopies(root, tmp_path).leftover_helper_copies(repository):
                 copy.remove()
             await asyncio.sleep(0.01)
     assert not remaining

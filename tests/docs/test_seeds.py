@@ -10,19 +10,19 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from app.cli.flags import FLAGS
+from app.cli.flags import COMMAND_LINE_FLAGS
 from app.cli.subcommands import SUBCOMMANDS
 from app.engine.commands.command_table import COMMANDS
-from app.engine.planning.planning_tools import plan_tool, todo_tool
-from app.extensions.hooks.hook_table import HOOKS
+from app.engine.planning.planning_tools import make_propose_plan_tool, make_todo_tool
+from app.extensions.hooks.hook_table import HOOK_DEFINITIONS
 from app.modes.rpc.host_tools import set_host_tools
-from app.resources.settings.settings import all_keys, setting_choices
-from app.tui.feature_register import ARGUMENT_HINTS
+from app.resources.settings.settings import all_setting_keys, setting_choices
+from app.tui.feature_register import ARGUMENT_HINT_BY_SLASH_COMMAND
 from app.values.events import Event
 from tests.tui.keys_pressed import KEYS
-from tools.base import Tool
 from tools.builtin.mermaid import make_mermaid_tool
-from tools.registry import builtin_tools
+from tools.tool_definition import Tool
+from tools.tool_registry import builtin_tools
 
 TOP = Path(__file__).parents[2]
 PAGE = (TOP / "docs" / "seeds.md").read_text(encoding="utf-8")
@@ -46,7 +46,12 @@ async def _nothing(*given: Any) -> Any:
 
 
 def _tools() -> tuple[Tool, ...]:
-    return (*builtin_tools(), todo_tool(tuple, _nothing), plan_tool(_nothing), make_mermaid_tool())
+    return (
+        *builtin_tools(),
+        make_todo_tool(tuple, _nothing),
+        make_propose_plan_tool(_nothing),
+        make_mermaid_tool(),
+    )
 
 
 def _arguments() -> set[str]:
@@ -57,8 +62,8 @@ def _arguments() -> set[str]:
 
 def _values() -> set[str]:
     """The named values of all settings."""
-    found = {str(choice) for key in all_keys() for choice in setting_choices(key)}
-    return found | {name for key in all_keys() for name in re.findall(r"'(\w+)'", str(key.type))}
+    found = {str(choice) for key in all_setting_keys() for choice in setting_choices(key)}
+    return found | {name for key in all_setting_keys() for name in re.findall(r"'(\w+)'", str(key.type))}
 
 
 def _methods() -> set[str]:
@@ -95,11 +100,11 @@ class Quoted(Collection[str]):
 KINDS: dict[str, Callable[[], Collection[str]]] = {
     "tool": lambda: {tool.name for tool in _tools()},
     "argument": _arguments,
-    "setting": lambda: {key.name for key in all_keys()},
+    "setting": lambda: {key.name for key in all_setting_keys()},
     "value": _values,
     "RPC": lambda: {*COMMANDS, set_host_tools.name},
     "event": lambda: event_types(Event),
-    "hook": lambda: set(HOOKS),
+    "hook": lambda: set(HOOK_DEFINITIONS),
     "method": _methods,
     "key": lambda: {str(action) for _, action in KEYS},
     "variable": Quoted,
@@ -131,7 +136,7 @@ def test_names_of_a_kind_exist(kind: str) -> None:
 
 def test_names_without_a_kind_are_commands_or_flags() -> None:
     """A slash command, a flag or a shell command."""
-    slash, flags = set(ARGUMENT_HINTS), {flag.name for flag in FLAGS}
+    slash, flags = set(ARGUMENT_HINT_BY_SLASH_COMMAND), {flag.name for flag in COMMAND_LINE_FLAGS}
     for cell in BAYOU_CELLS:
         for kind, name in named(cell):
             if not kind:

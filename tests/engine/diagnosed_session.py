@@ -11,7 +11,7 @@ from app.values.content import text_of
 from app.values.events import Notice
 from app.values.messages import CustomMessage
 from tests.engine.scripted_session import ScriptedSession
-from tools.registry import builtin_tools
+from tools.tool_registry import builtin_tools
 
 LINT = """
 import sys

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.request_budget import RequestBudget
+from app.engine.core.request_budget import SessionUsageBudget
 from app.engine.core.retry_policy import RetryPolicy
 from app.engine.core.session_options import SessionOptions, shell_settings
 from app.engine.core.toolbox import Toolbox
@@ -23,12 +23,12 @@ from app.providers.models.catalogue import ModelCatalogue
 from app.providers.scripted import QueuedResponse, ScriptedModel
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.session_log import SessionLog
-from app.undo.content_store import UndoConfig
+from app.undo.content_store import UndoStoreSettings
 from app.values.events import AgentSettled, Event
 from app.values.messages import AssistantMessage
 from app.values.models import Model
-from tools.base import Tool
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import Tool
 
 
 class ScriptedSession:
@@ -46,10 +46,10 @@ class ScriptedSession:
         classify: Callable[[AssistantMessage, Model | None], AnswerFailure] | None = None,
         hooks: Hooks | None = None,
         cwd: Path | None = None,
-        undo: UndoConfig | None = None,
+        undo: UndoStoreSettings | None = None,
         standing: PermissionContext | None = None,
         secrets: SecretSources | None = None,
-        budget: RequestBudget | None = None,
+        budget: SessionUsageBudget | None = None,
         **script: Any,
     ) -> None:
         self.folder, cwd = folder, cwd or folder
@@ -67,7 +67,7 @@ class ScriptedSession:
         self.choice.set_model(self.script.model)
         self.toolbox = Toolbox(
             lambda toolbox: tools,
-            Workspace(
+            SessionWorkspace(
                 cwd,
                 shell=lambda: shell_settings(self.effective_settings),
                 spawn_hook=self.hooks.before_process_spawn,
@@ -84,7 +84,7 @@ class ScriptedSession:
                 classify_failure=classify or by_its_words,
                 hooks=self.hooks,
                 undo_config=undo,
-                budget=budget or RequestBudget(),
+                budget=budget or SessionUsageBudget(),
                 secret_sources=secrets or SecretSources(),
                 options=SessionOptions(self.effective_settings, merges_deltas=merges_deltas),
                 permission_context=standing or PermissionContext(home=folder, agent_dir=folder / "agent"),

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly.options import Options, UsageError
+from app.assembly.command_line_options import CommandLineOptions, UsageError
 from app.assembly.session_builder import assemble_session
 from app.engine.core.user_questions import ApprovalReply
-from app.engine.files.file_restorer import UndoLastPrompts
+from app.engine.files.file_restorer import UndoFilesOfLastPrompts
 from app.providers.scripted import call, say
 from app.resources.trust.project_trust import trust_question_for
 from app.values.content import text_of
@@ -85,7 +85,7 @@ async def test_tools_commands_and_undo_work_in_an_added_folder(tmp_path: Path, l
     assert made.read_text() == "new\n"
     assert str(library) in scene.asked[0].system_prompt
     await scene.session.file_restorer.carry_out_restore(
-        await scene.session.file_restorer.plan_restore(UndoLastPrompts())
+        await scene.session.file_restorer.plan_restore(UndoFilesOfLastPrompts())
     )
     assert file.read_text().startswith("def row_boat")
     assert not made.exists()
@@ -206,7 +206,7 @@ async def test_folders_that_may_not_be_added_are_refused_in_words(
     assert scene.session.folders.all_folders == ()
     await scene.session.close()
     with pytest.raises(UsageError, match=r"--add-dir: .*does not exist"):
-        assemble_session(Options(add_dir=("/nowhere-at-all",)), scene.paths, {})
+        assemble_session(CommandLineOptions(add_dir=("/nowhere-at-all",)), scene.paths, {})
 
 
 async def test_a_folder_replaces_those_in_it_and_is_added_once(tmp_path: Path, library: Path) -> None:

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from app.engine.models.side_question import NoAnswer, omit_open_calls
+from app.engine.models.side_question import NoSideQuestionAnswer, omit_unanswered_tool_calls
 from app.providers.scripted import call, fail, say
 from app.values.content import Text, ToolCall
 from app.values.entries import UsageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from tests.agent.scripted_loop import plain, tool
 from tests.engine.scripted_session import ScriptedSession
-from tools.base import ToolContext
-from tools.results import ToolResult, text_result
+from tools.tool_definition import ToolContext
+from tools.tool_result_values import ToolResult, text_result
 
 
 async def test_a_question_and_its_answer_enter_nothing(tmp_path: Path) -> None:
@@ -77,11 +77,11 @@ async def test_it_is_asked_while_a_tool_runs(tmp_path: Path) -> None:
 async def test_what_cannot_be_answered_is_reported(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("Hm."), fail("overloaded"), call("read", path="a"))
     await harness.prompt("go")
-    with pytest.raises(NoAnswer, match="overloaded"):
+    with pytest.raises(NoSideQuestionAnswer, match="overloaded"):
         await harness.session.side_questions.ask_side_question("why?")
-    with pytest.raises(NoAnswer, match="tried to call tools"):
+    with pytest.raises(NoSideQuestionAnswer, match="tried to call tools"):
         await harness.session.side_questions.ask_side_question("why?")
-    with pytest.raises(NoAnswer, match="There is no question"):
+    with pytest.raises(NoSideQuestionAnswer, match="There is no question"):
         await harness.session.side_questions.ask_side_question("  ")
 
 
@@ -103,10 +103,10 @@ async def test_the_handoff_prompt_is_written_for_its_goal(tmp_path: Path) -> Non
     harness = ScriptedSession(
         tmp_path, say("The oars are two."), say("Give every boat four oars: boats/fleet.py.")
     )
-    with pytest.raises(NoAnswer, match="no messages to hand over"):
+    with pytest.raises(NoSideQuestionAnswer, match="no messages to hand over"):
         await harness.session.side_questions.draft_handoff("four oars")
     await harness.prompt("count the oars")
-    with pytest.raises(NoAnswer, match="There is no goal"):
+    with pytest.raises(NoSideQuestionAnswer, match="There is no goal"):
         await harness.session.side_questions.draft_handoff(" ")
     assert (
         await harness.session.side_questions.draft_handoff("four oars")
@@ -136,6 +136,6 @@ def test_calls_without_results_are_left_out():
         return ToolResultMessage(tool_call_id=call_id, tool_name="x", content=(Text(text="r"),))
 
     begun = [user_message("a"), asks("1"), result("1")]
-    assert omit_open_calls(begun) == begun
-    assert omit_open_calls([*begun, asks("2", "3"), result("2")]) == begun
-    assert omit_open_calls([]) == []
+    assert omit_unanswered_tool_calls(begun) == begun
+    assert omit_unanswered_tool_calls([*begun, asks("2", "3"), result("2")]) == begun
+    assert omit_unanswered_tool_calls([]) == []

@@ -8,7 +8,7 @@ from app.values.events import Event, QuestionAsked, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
 from tests.compaction.project_session import ProjectSession
 from tests.support.sessions import parts_of
-from tools.effects import Effects, Program
+from tools.call_effects import Effects, ProgramOfCall
 
 
 async def scene_in(folder: Path, *responses: QueuedResponse) -> ProjectSession:
@@ -97,7 +97,7 @@ async def test_a_cell_that_names_a_secret_file_is_asked_about(tmp_path: Path) ->
     permits, cwd = parts_of(scene.session).permission_gate, str(scene.session.cwd)
 
     def risk(code: str) -> str:
-        cell = Effects(runs=Program(language="python", code=code, folder=cwd))
+        cell = Effects(runs=ProgramOfCall(language="python", code=code, folder=cwd))
         return permits.judge_effects(cell, tool="eval").verdict.risk
 
     assert risk("open('/home/x/.ssh/id_rsa').read()") == "forbidden"

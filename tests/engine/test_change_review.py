@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from app.engine.commands.command_table import COMMANDS
-from app.engine.files.session_files import EntryDiff, GitDiff, PromptDiff, SessionDiff
+from app.engine.files.session_files import (
+    EntryDiffRequest,
+    GitDiffRequest,
+    PromptDiffRequest,
+    SessionDiffRequest,
+)
 from app.undo.review.review_records import REVIEW_ENTRY_TYPE
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.messages import UserMessage
@@ -30,7 +35,7 @@ async def page(tmp_path: Path) -> AsyncIterator[Page]:
 
 
 async def keys(page: Page, path: str = "a.txt") -> list[str]:
-    changes = await page.session.review.changes(PromptDiff())
+    changes = await page.session.review.changes(PromptDiffRequest())
     file = changes.file(path)
     assert file is not None
     return [hunk.key for hunk in file.hunks]
@@ -39,7 +44,7 @@ async def keys(page: Page, path: str = "a.txt") -> list[str]:
 async def test_decisions_are_there_after_a_restart_and_only_on_their_branch(page: Page) -> None:
     session = page.session
     review = session.review
-    changes = await review.changes(PromptDiff())
+    changes = await review.changes(PromptDiffRequest())
     first, second = await keys(page)
     prompt = session.log.leaf_id
     await review.change_hunks(changes, "a.txt", frozenset((first,)))
@@ -61,10 +66,12 @@ async def test_decisions_are_there_after_a_restart_and_only_on_their_branch(page
     decided = again.session.review.decisions
     assert decided.kept == {second} and [one.text for one in decided.remarks] == ["why not 30?"]
     assert "a.txt:30\n```diff\n@@ " in again.session.review.message()
-    for of in (PromptDiff(), SessionDiff()):
+    for of in (PromptDiffRequest(), SessionDiffRequest()):
         changes = await again.session.review.changes(of)
         file = changes.file("a.txt")
-        assert file is not None and file.taken_back_hunks == ({first} if of == PromptDiff() else frozenset())
+        assert file is not None and file.taken_back_hunks == (
+            {first} if of == PromptDiffRequest() else frozenset()
+        )
     again.session.review.close_remarks(frozenset(one.id for one in decided.remarks))
     assert not again.session.review.message()
     assert prompt is not None
@@ -80,7 +87,7 @@ def told_of_hunks(page: Page) -> list[str]:
 
 async def test_several_hunks_are_one_message_also_after_a_restart(page: Page) -> None:
     """Taken back and put back is nothing to tell; what was not told before bayou ended goes with the next prompt."""
-    changes = await page.session.review.changes(PromptDiff())
+    changes = await page.session.review.changes(PromptDiffRequest())
     first, second = (frozenset((key,)) for key in await keys(page))
     for one in (first, second, first):
         await page.session.review.change_hunks(changes, "a.txt", one)
@@ -104,7 +111,7 @@ async def test_an_edited_hunk_is_recorded_told_and_undone(page: Page, end: str) 
     place = page.project / "a.txt"
     await page.prompt("ends", write("a.txt", NEW.replace("\n", end), 4))
     await page.prompt("again", write("a.txt", NEW.replace("\n", end).replace("thirty", "30"), 5))
-    review, source = page.session.review, PromptDiff()
+    review, source = page.session.review, PromptDiffRequest()
     place.write_bytes(b"mine" + end.encode() + place.read_bytes())
     changes = await review.changes(source)
     (key,) = [one.key for one in changes.file("a.txt").hunks]  # type: ignore[union-attr]
@@ -121,7 +128,7 @@ async def test_an_edited_hunk_is_recorded_told_and_undone(page: Page, end: str) 
 
 async def test_an_edit_never_overwrites_what_a_person_wrote(page: Page) -> None:
     review = page.session.review
-    changes = await review.changes(PromptDiff())
+    changes = await review.changes(PromptDiffRequest())
     first, _ = await keys(page)
     theirs = NEW.replace("five\n", "5\n")
     (page.project / "a.txt").write_text(theirs)
@@ -141,11 +148,11 @@ async def test_changes_since_an_entry_and_while_the_agent_works(page: Page) -> N
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
     ]
     for entry_id, count in ((prompts[0], 1), (prompts[1], 2)):
-        changes = await page.session.review.changes(EntryDiff(entry_id=entry_id))
+        changes = await page.session.review.changes(EntryDiffRequest(entry_id=entry_id))
         file = changes.file("a.txt")
         assert file is not None and len(file.hunks) == count
     with pytest.raises(UserError, match="not on this branch"):
-        await page.session.review.changes(EntryDiff(entry_id="missing"))
+        await page.session.review.changes(EntryDiffRequest(entry_id="missing"))
 
 
 @needs_git
@@ -156,7 +163,7 @@ async def test_hunks_since_the_last_commit(page: Page) -> None:
     (page.project / "a.txt").write_text(NEW.replace("line 15\n", ""))
     (page.project / "b.txt").unlink()
     (page.project / "moved.txt").write_text("b\n")
-    changes = await page.session.review.changes(GitDiff())
+    changes = await page.session.review.changes(GitDiffRequest())
     assert [(one.difference.path, one.origin) for one in changes.files] == [
         ("a.txt", ""),
         ("moved.txt", "b.txt"),
@@ -166,7 +173,7 @@ async def test_hunks_since_the_last_commit(page: Page) -> None:
         assert file is not None
         await page.session.review.change_hunks(changes, path, frozenset((file.hunks[0].key,)))
     assert page.read("a.txt") == NEW and page.read("b.txt") == "b\n" and page.read("moved.txt") is None
-    assert (await page.session.review.changes(GitDiff())).files == ()
+    assert (await page.session.review.changes(GitDiffRequest())).files == ()
 
 
 async def test_the_commands_of_all_faces(page: Page) -> None:
@@ -192,7 +199,7 @@ async def test_the_commands_of_all_faces(page: Page) -> None:
 async def test_a_secret_in_commented_lines_is_stored_and_sent_masked(page: Page) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     await page.prompt("add", write("keys.py", f"KEY = '{token}'\n", 3))
-    changes = await page.session.review.changes(PromptDiff())
+    changes = await page.session.review.changes(PromptDiffRequest())
     file = changes.file("keys.py")
     assert file is not None and token in file.hunks[0].patch
     await page.session.review.add_remark(file, file.hunks[0], f"not {token}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.abort import Abort
+from app.agent.abort_signal import AbortSignal
 from app.engine.core.delivery import MessageDeliveries
 from app.providers.credentials import Credentials
 from app.providers.model_stream import RequestContext
@@ -31,7 +31,7 @@ from tests.engine.scripted_session import ScriptedSession
 from tests.providers.loopback import Loopback, Received, Reply, loopback
 from tests.providers.wire_formats import model_for, sse
 from tests.support.sessions import parts_of
-from tools.registry import builtin_tools
+from tools.tool_registry import builtin_tools
 
 
 def note(text: str = "built") -> CustomMessage:
@@ -182,7 +182,7 @@ class Flight:
     async def send(self, message: CustomMessage) -> asyncio.Task[None]:
         """With all that was sent before."""
         self.made.core.conversation.record_message(message)
-        stream = await self.made.models.requests.request_answer(Abort())
+        stream = await self.made.models.requests.request_answer(AbortSignal())
 
         async def follow() -> None:
             await self.made.models.requests.handle_event(MessageEnd(message=await stream.final_message()))

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from app.engine.core.hooks import Hooks
-from app.engine.files.file_diagnostics import MAX_REPORTS_PER_PROMPT, MAX_SHOWN_PROBLEMS
+from app.engine.files.file_diagnostics import MAX_DIAGNOSTIC_REPORTS_PER_PROMPT, MAX_SHOWN_DIAGNOSTICS
 from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import call, say
-from app.undo.content_store import UndoConfig
+from app.undo.content_store import UndoStoreSettings
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import AgentSettled, Notice
 from app.values.messages import CustomMessage, ToolResultMessage
 from tests.engine.diagnosed_session import change, diagnosed_session, diagnostic_texts, warnings, write
+from tools.diagnostics.code_problems import CodeProblem, FileChangeTexts
 from tools.diagnostics.output_parsers import MAX_SHOWN_PROBLEM_CHARS
-from tools.diagnostics.problems import CodeProblem, FileChangeTexts
 
 RUFF = Path(sys.executable).with_name("ruff")
 
@@ -91,7 +91,7 @@ async def test_it_never_goes_on_for_ever(tmp_path: Path):
     ]
     harness = diagnosed_session(tmp_path, *script)
     await harness.prompt("go")
-    assert len(diagnostic_texts(harness)) == MAX_REPORTS_PER_PROMPT["turn"]
+    assert len(diagnostic_texts(harness)) == MAX_DIAGNOSTIC_REPORTS_PER_PROMPT["turn"]
     assert len(harness.all(AgentSettled)) == 1
 
 
@@ -127,8 +127,8 @@ async def test_a_thousand_are_cut_with_their_number(tmp_path: Path):
     await harness.prompt("go")
     [text] = diagnostic_texts(harness)
     assert (
-        text.count("error: BAD") == MAX_SHOWN_PROBLEMS
-        and f"({1_000 - MAX_SHOWN_PROBLEMS} more are not shown.)" in text
+        text.count("error: BAD") == MAX_SHOWN_DIAGNOSTICS
+        and f"({1_000 - MAX_SHOWN_DIAGNOSTICS} more are not shown.)" in text
     )
     assert harness.all(DiagnosticsEnd)[0].total == 1_000 and len(text) < 4_000
 
@@ -207,7 +207,7 @@ async def test_secrets_are_masked_in_what_a_program_breaks_with_and_in_names(tmp
 async def test_diagnostics_leave_out_hidden_files(tmp_path: Path, files: str):
     command = f"{sys.executable} {tmp_path}/lint.py {files}"
     change = call("bash", command="echo BAD hidden > hidden.txt; echo BAD open > open.txt")
-    undo = UndoConfig(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
+    undo = UndoStoreSettings(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
     harness = diagnosed_session(tmp_path, change, say("done"), say("oh"), command=command, undo=undo)
     harness.effective_settings.set("permissions.deny", ["read:hidden.txt"])
     write(harness, "open.txt", "fine")
@@ -223,7 +223,7 @@ async def test_diagnostics_leave_out_hidden_files(tmp_path: Path, files: str):
 
 
 async def test_what_commands_changed_is_compared_with_what_undo_kept(tmp_path: Path):
-    undo = UndoConfig(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
+    undo = UndoStoreSettings(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
     harness = diagnosed_session(
         tmp_path,
         call("bash", command="sed -i 's/two/BAD two/' a.txt; echo BAD > new.txt"),

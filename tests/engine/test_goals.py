@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from app.engine.core.request_budget import RequestBudget, RequestLimits
+from app.engine.core.request_budget import SessionUsageBudget, SessionUsageLimits
 from app.engine.goals.goal_texts import goal_state_text, parse_goal
 from app.engine.goals.session_goal import GoalRefused
 from app.providers.scripted import call, say
 from app.sessions.session_log import SessionLog
-from app.undo.content_store import UndoConfig
+from app.undo.content_store import UndoStoreSettings
 from app.values.events import AgentSettled, FileChanged, GoalChanged, TodosChanged, ToolExecutionUpdate
 from app.values.messages import CustomMessage
-from app.values.todos import Goal, GoalCheck, TodoItem, TodoPhase, open_items
+from app.values.todos import Goal, GoalCheck, TodoItem, TodoPhase, open_todo_items
 from tests.agent.scripted_loop import plain
 from tests.engine.scripted_session import ScriptedSession
 from tools.builtin.bash import make_bash_tool
@@ -32,7 +32,7 @@ def working(folder: Path, *answers: Any, **more: Any) -> ScriptedSession:
     """A session in the folder `work`, where everything is allowed."""
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    undo = UndoConfig(store=folder / "agent" / "undo", home=folder, may_ask_git=lambda: True)
+    undo = UndoStoreSettings(store=folder / "agent" / "undo", home=folder, may_ask_git=lambda: True)
     tools = [make_write_tool(), make_bash_tool()]
     harness = ScriptedSession(folder, *answers, tools=tools, cwd=work, undo=undo, **more)
     harness.effective_settings.set("permissions.mode", "full")
@@ -56,7 +56,7 @@ def told(harness: ScriptedSession) -> list[str]:
 
 
 async def is_stale(harness: ScriptedSession) -> bool:
-    view = await harness.session.goal.check_staleness()
+    view = await harness.session.goal.check_goal_staleness()
     assert view is not None
     return view.is_stale
 
@@ -198,7 +198,7 @@ async def test_a_passed_check_ticks_off_its_todo(tmp_path: Path) -> None:
     seen: list[list[str]] = []
     harness.session.subscribe(
         lambda event: (
-            seen.append([item.content for item in open_items(event.phases)])
+            seen.append([item.content for item in open_todo_items(event.phases)])
             if isinstance(event, TodosChanged)
             else None
         )
@@ -222,15 +222,15 @@ async def test_a_blocked_agent_stops_and_a_prompt_goes_on(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [
-        (RequestLimits(max_turns=2), "The limit of 2 turns is reached"),
-        (RequestLimits(max_tokens=1), "The limit of 1 token "),
-        (RequestLimits(max_seconds=0.2), "a limit of this run is reached"),
+        (SessionUsageLimits(max_turns=2), "The limit of 2 turns is reached"),
+        (SessionUsageLimits(max_tokens=1), "The limit of 1 token "),
+        (SessionUsageLimits(max_seconds=0.2), "a limit of this run is reached"),
     ],
     ids=["turns", "tokens", "time"],
 )
-async def test_a_limit_ends_the_work(tmp_path: Path, limits: RequestLimits, reason: str) -> None:
+async def test_a_limit_ends_the_work(tmp_path: Path, limits: SessionUsageLimits, reason: str) -> None:
     answers = [call("write", path="answer.txt", content="wrong"), say("Done.")] * 3
-    harness = working(tmp_path, *answers, budget=RequestBudget(limits))
+    harness = working(tmp_path, *answers, budget=SessionUsageBudget(limits))
     check = "sleep 60" if limits.max_seconds else "false"
     goal = await reach(harness, check)
     assert goal.status == "limit" and (goal.reason.startswith(reason) or limits.max_seconds)
@@ -330,7 +330,7 @@ async def test_a_proof_is_stale_once_anybody_changes_a_file(tmp_path: Path) -> N
     assert not await is_stale(harness)
     answer = tmp_path / "work" / "answer.txt"
     answer.write_text("right too")
-    view = await harness.session.goal.check_staleness()
+    view = await harness.session.goal.check_goal_staleness()
     assert view is not None and view.is_stale and view.changed == ("answer.txt",)
     assert "stale: answer.txt changed since" in goal_state_text(view)
     assert harness.all(GoalChanged)[-1].view == view
@@ -350,7 +350,7 @@ async def test_files_of_added_folders_count(tmp_path: Path, is_repository: bool)
     await reach(harness)
     assert not await is_stale(harness)
     (library / "a.txt").write_text("b")
-    view = await harness.session.goal.check_staleness()
+    view = await harness.session.goal.check_goal_staleness()
     assert view is not None and view.is_stale and view.changed == (str(library / "a.txt"),)
     (library / "a.txt").write_text("a")
     assert not await is_stale(harness)

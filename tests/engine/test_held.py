@@ -7,19 +7,19 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.core.conversation import DeclaredPrompt, join_prompt_sections
+from app.engine.core.conversation import SentPrompt, join_prompt_sections
 from app.engine.core.hooks import Hooks
 from app.engine.core.run_events import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
 from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
-from app.providers.request_cache import RequestCache
+from app.providers.request_cache import EncodedPrefixCache
 from app.providers.scripted import say
 from app.values.messages import Message, SystemMessage, ToolDeclaration, ToolName
 from app.values.models import Model
 from tests.agent.scripted_loop import echo
 from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of, workspace_of
-from tools.base import Tool
+from tools.tool_definition import Tool
 
 
 def counted(harness: ScriptedSession) -> list[int]:
@@ -91,7 +91,7 @@ class _Changing(Hooks):
 async def test_what_is_kept_between_requests_is_of_the_stretch_that_each_belongs_to(tmp_path: Path) -> None:
     hooks = _Changing()
     harness = ScriptedSession(tmp_path, *[say("ok")] * 5, hooks=hooks)
-    kept: list[tuple[RequestCache | None, object]] = []
+    kept: list[tuple[EncodedPrefixCache | None, object]] = []
     conversation, really = parts_of(harness.session).core.conversation, harness.registry.stream_answer
 
     def noting(model: Model, context: RequestContext, options: StreamOptions, **more: Any) -> AssistantStream:
@@ -129,9 +129,9 @@ _TOLD = st.builds(
 def test_prompt_and_tools_that_are_held_are_those_that_the_model_was_told_of(
     told: list[tuple[SystemMessage, bool]],
 ) -> None:
-    held = DeclaredPrompt()
+    held = SentPrompt()
     for message, is_read in told:
-        held.apply_system_message(message)
+        held.record_sent_system_message(message)
         if is_read:
             prompt, tools = held.sent_prompt_and_tools()
             assert prompt == join_prompt_sections(held.sections)

@@ -12,15 +12,15 @@ import pytest
 
 from app.assembly.assembled_session import AssembledSession
 from app.engine.core.user_questions import ApprovalReply
-from app.engine.files.file_restorer import UndoLastPrompts
+from app.engine.files.file_restorer import UndoFilesOfLastPrompts
 from app.engine.helpers.helper_commands import list_helpers
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, call, say
-from app.sessions.index.usage import sum_parts
-from app.sessions.session_library import latest_session, read_usage
+from app.sessions.index.token_usage import sum_usage_parts
+from app.sessions.session_library import latest_session, read_token_usage
 from app.sessions.session_log import SessionLog
-from app.sessions.stats import SessionCounts
+from app.sessions.session_stats import SessionCounts
 from app.values.content import text_of
 from app.values.entries import Entry, UsageEntry
 from app.values.events import Event, HelperChanged, QuestionAsked
@@ -353,7 +353,7 @@ async def test_the_parents_undo_reverses_helper_changes(tmp_path: Path) -> None:
         await scene.prompt("go")
         assert (scene.project / "a.txt").read_text() == "new"
         restoring = scene.session.file_restorer
-        await restoring.carry_out_restore(await restoring.plan_restore(UndoLastPrompts(count=1)))
+        await restoring.carry_out_restore(await restoring.plan_restore(UndoFilesOfLastPrompts(count=1)))
         assert (scene.project / "a.txt").read_text() == "old"
 
 
@@ -488,6 +488,6 @@ async def test_programs_hear_of_helpers_and_reports_of_usage_count_each_once(tmp
         assert info["state"] == "done" and info["tokens"] > 0 and "sessionFile" in info
         total = scene.session.stats.usage.total_tokens
     assert heard == [("h1", "waiting"), ("h1", "running"), ("h1", "done")]
-    report = read_usage(scene.assembled.session_paths.sessions_root, scene.paths.cache_dir)
-    used = sum_parts(report.parts)
+    report = read_token_usage(scene.assembled.session_paths.sessions_root, scene.paths.cache_dir)
+    used = sum_usage_parts(report.parts)
     assert used.tokens == total

@@ -9,8 +9,8 @@ from app.values.content import Image
 from app.values.messages import ToolResultMessage, UserMessage
 from tests.agent.scripted_loop import tool
 from tests.engine.scripted_session import ScriptedSession
-from tools.base import ToolContext
-from tools.results import ImagePart, TextPart, ToolResult
+from tools.tool_definition import ToolContext
+from tools.tool_result_values import ImagePart, TextPart, ToolResult
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.engine.core.user_questions import ApprovalReply
-from app.engine.files.file_restorer import UndoLastPrompts
+from app.engine.files.file_restorer import UndoFilesOfLastPrompts
 from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.events import Event, QuestionAsked
@@ -73,7 +73,7 @@ async def test_its_changes_are_staged_and_written_when_they_are_applied(tmp_path
         assert (scene.project / "a.txt").read_text() == TEXT.replace("two", "TWO")
         assert (scene.project / "made.sh").stat().st_mode & 0o111 and left(scene) == 0
         restoring = scene.session.file_restorer
-        await restoring.carry_out_restore(await restoring.plan_restore(UndoLastPrompts(count=1)))
+        await restoring.carry_out_restore(await restoring.plan_restore(UndoFilesOfLastPrompts(count=1)))
         assert (scene.project / "a.txt").read_text() == TEXT and not (scene.project / "made.sh").exists()
 
 
@@ -188,7 +188,7 @@ async def test_what_an_ended_session_left_is_staged_when_it_is_opened_again(tmp_
     for copy in (scene.home / ".local/state/bayou/copies").glob("*"):
         (copy / "index.lock").touch()  # of a git that was killed with bayou
     async with isolated(tmp_path, writes("c.txt", "c\n")) as other:
-        told = await other.session.helpers.offer_leftover_changes()
+        told = await other.session.helpers.offer_leftover_helper_changes()
         assert "Changes of 1 helper wait in other sessions: “general: go”. Continue " in told
         assert not other.session.pending.waiting_actions
     async with isolated(tmp_path, writes("c.txt", "c\n"), session=str(file)) as again:

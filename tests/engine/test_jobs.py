@@ -17,8 +17,8 @@ from app.values.user_errors import UserError
 from tests.agent.scripted_loop import BlockingTool, plain, tool
 from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of, waiting_texts
-from tools.base import Tool, ToolContext
-from tools.results import ToolResult, text_result
+from tools.tool_definition import Tool, ToolContext
+from tools.tool_result_values import ToolResult, text_result
 
 
 def test_a_job_that_is_not_there_is_explained_and_known_as_a_missing_key(tmp_path: Path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.core.request_budget import RequestBudget, RequestLimits
+from app.engine.core.request_budget import SessionUsageBudget, SessionUsageLimits
 from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, ScriptedModel, call, fail, say
 from app.values.messages import user_message
@@ -40,11 +40,11 @@ class Spender:
         self.used.append(Usage(input=tokens, total_tokens=tokens, cost=Cost(total=dollars)))
         return self.used[-1]
 
-    def limits(self) -> RequestLimits:
+    def limits(self) -> SessionUsageLimits:
         """One of them, or several."""
         choose = self._random
         wanted = choose.sample(("turns", "cost", "tokens", "seconds"), choose.randint(1, 2))
-        return RequestLimits(
+        return SessionUsageLimits(
             max_turns=choose.randint(1, 12) if "turns" in wanted else None,
             max_cost=choose.uniform(0.001, 0.4) if "cost" in wanted else None,
             max_tokens=choose.randint(1, 1500) if "tokens" in wanted else None,
@@ -56,7 +56,7 @@ async def _tries_to_exceed(folder: Path, seed: int, monkeypatch: pytest.MonkeyPa
     spender = Spender(seed)
     monkeypatch.setattr(ScriptedModel, "usage", lambda self, context: spender.usage(context))
     limits = spender.limits()
-    budget = RequestBudget(limits, clock=lambda: spender.now)
+    budget = SessionUsageBudget(limits, clock=lambda: spender.now)
     harness = ScriptedSession(folder, *[spender.respond] * 400, budget=budget)
     for round in range(40):
         await harness.session.queue("follow_up", "and then?")
@@ -96,20 +96,20 @@ async def test_no_run_goes_beyond_its_limits_by_more_than_one_request(
 @pytest.mark.parametrize(
     ("limits", "told"),
     [
-        (RequestLimits(max_turns=1), "The limit of 1 turn is reached."),
-        (RequestLimits(max_cost=0.001), "The limit of $0.0010 ($0.50 used) is reached."),
-        (RequestLimits(max_tokens=3), "The limit of 3 tokens ("),
-        (RequestLimits(max_seconds=4), "The limit of 4 seconds is reached."),
+        (SessionUsageLimits(max_turns=1), "The limit of 1 turn is reached."),
+        (SessionUsageLimits(max_cost=0.001), "The limit of $0.0010 ($0.50 used) is reached."),
+        (SessionUsageLimits(max_tokens=3), "The limit of 3 tokens ("),
+        (SessionUsageLimits(max_seconds=4), "The limit of 4 seconds is reached."),
     ],
 )
 async def test_the_answer_that_is_not_asked_for_says_which_limit_is_reached(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: RequestLimits, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: SessionUsageLimits, told: str
 ) -> None:
     used = Usage(input=5, total_tokens=5, cost=Cost(total=0.5))
     monkeypatch.setattr(ScriptedModel, "usage", lambda self, context: used)
     times: Callable[[], float] = iter(range(100)).__next__
     harness = ScriptedSession(
-        tmp_path, call("nothing"), say("done"), budget=RequestBudget(limits, clock=times)
+        tmp_path, call("nothing"), say("done"), budget=SessionUsageBudget(limits, clock=times)
     )
     await harness.prompt("go")
     answer = harness.session.last_answer
@@ -119,7 +119,7 @@ async def test_the_answer_that_is_not_asked_for_says_which_limit_is_reached(
 
 
 async def test_sessions_that_share_a_budget_share_its_limits(tmp_path: Path) -> None:
-    budget = RequestBudget(RequestLimits(max_turns=3))
+    budget = SessionUsageBudget(SessionUsageLimits(max_turns=3))
     plays = [ScriptedSession(tmp_path / name, *[say("ok")] * 9, budget=budget) for name in ("one", "two")]
     for _ in range(3):
         for harness in plays:
@@ -129,7 +129,7 @@ async def test_sessions_that_share_a_budget_share_its_limits(tmp_path: Path) -> 
 
 async def test_a_summary_is_not_asked_for_once_a_limit_is_reached(tmp_path: Path) -> None:
     now = [0.0]
-    budget = RequestBudget(RequestLimits(max_seconds=5), clock=lambda: now[0])
+    budget = SessionUsageBudget(SessionUsageLimits(max_seconds=5), clock=lambda: now[0])
     harness = ScriptedSession(tmp_path, *[say("a long answer " * 400)] * 2, say("summary"), budget=budget)
     harness.effective_settings.set("compaction.keepRecentTokens", 100)
     await harness.prompt("go")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.hooks import CallVerdict
+from app.agent.hooks import ToolCallVerdict
 from app.engine.core.hooks import Hooks
 from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import ScriptedAnswer, call, say
@@ -15,7 +15,7 @@ from app.values.messages import AssistantMessage
 from app.values.stream import ToolCallEnd
 from tests.engine.scripted_session import ScriptedSession
 from tools.builtin.bash import make_bash_tool
-from tools.builtin.edit import make_replace_tool
+from tools.builtin.edit import make_edit_tool_with_old_texts
 from tools.builtin.read import make_read_tool
 from tools.builtin.write import make_write_tool
 
@@ -32,7 +32,7 @@ def harness(
     made = ScriptedSession(
         tmp_path,
         *responses,
-        tools=[make_replace_tool(), make_write_tool(), make_read_tool(), make_bash_tool()],
+        tools=[make_edit_tool_with_old_texts(), make_write_tool(), make_read_tool(), make_bash_tool()],
         cwd=folder,
         **{**SLOW, **more},
     )
@@ -168,7 +168,11 @@ class _Listening(Hooks):
             {**edit, "oldText": edit["oldText"].replace("not in it at all", "line 9")}
             for edit in arguments["edits"]
         ]
-        return CallVerdict(arguments={**arguments, "edits": edits}) if call.name == "edit" else CallVerdict()
+        return (
+            ToolCallVerdict(arguments={**arguments, "edits": edits})
+            if call.name == "edit"
+            else ToolCallVerdict()
+        )
 
 
 @pytest.mark.parametrize("before", ["command", "write", "read", "no path", "hook", "ask", "mark"])

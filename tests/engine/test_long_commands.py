@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.session_builder import assemble_session
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 
 
 def seconds(folder: Path, *, has_person: bool) -> float | None:
-    paths = Paths.from_env({"HOME": str(folder), "BAYOU_AGENT_DIR": str(folder / "agent")}, folder)
+    paths = BayouPaths.from_env({"HOME": str(folder), "BAYOU_AGENT_DIR": str(folder / "agent")}, folder)
     return (
-        assemble_session(Options(no_session=True), paths, {}, can_ask=has_person)
+        assemble_session(CommandLineOptions(no_session=True), paths, {}, can_ask=has_person)
         .workspace.shell_settings()
         .background_after_seconds
     )

@@ -25,9 +25,9 @@ from app.values.user_errors import UserError
 from tests.engine.scripted_session import ScriptedSession
 from tests.masking.examples import KEY_LINES, PRIVATE_KEY, SHAPED, random_text
 from tests.support.sessions import parts_of
-from tools.base import Tool, ToolContext
-from tools.registry import builtin_tools
-from tools.results import TextPart, ToolResult, text_result
+from tools.tool_definition import Tool, ToolContext
+from tools.tool_registry import builtin_tools
+from tools.tool_result_values import TextPart, ToolResult, text_result
 
 TOKEN = SHAPED["github-token"]
 OWN = random_text(40, 3)
@@ -56,7 +56,7 @@ def lets_it_run(event: Event) -> None:
 
 async def test_threads_that_want_the_first_mask_at_once_make_the_same_marks(tmp_path: Path, monkeypatch):
     """Where no key can be kept each would be another."""
-    harness, really, asked = stage(tmp_path), masking_module.Marker, threading.Barrier(2)
+    harness, really, asked = stage(tmp_path), masking_module.SecretMarker, threading.Barrier(2)
 
     def made(key: bytes) -> Any:
         with suppress(threading.BrokenBarrierError):  # who is alone here goes on
@@ -64,7 +64,7 @@ async def test_threads_that_want_the_first_mask_at_once_make_the_same_marks(tmp_
         return really(key)
 
     monkeypatch.setattr(masking_module, "_load_or_create_key", lambda folder: os.urandom(32))
-    monkeypatch.setattr(masking_module, "Marker", made)
+    monkeypatch.setattr(masking_module, "SecretMarker", made)
     masking = parts_of(harness.session).masking
     with ThreadPoolExecutor(2) as threads:
         one, other = threads.map(lambda _: masking.mask(), range(2))

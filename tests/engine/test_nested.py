@@ -6,15 +6,15 @@ from typing import Any
 
 import msgspec
 
-from app.agent.hooks import CallVerdict
+from app.agent.hooks import ToolCallVerdict
 from app.engine.core.hooks import Hooks
 from app.values.content import ToolCall
 from app.values.events import ToolExecutionEnd, ToolExecutionStart
 from tests.agent.scripted_loop import tool
 from tests.engine.scripted_session import ScriptedSession
-from tools.base import ToolContext
-from tools.registry import builtin_tools
-from tools.results import ToolResult, text_result
+from tools.tool_definition import ToolContext
+from tools.tool_registry import builtin_tools
+from tools.tool_result_values import ToolResult, text_result
 
 
 async def test_calls_within_a_call_that_touch_one_file_keep_their_order(tmp_path: Path) -> None:
@@ -52,10 +52,10 @@ async def test_what_fails_around_a_call_within_a_call_is_a_result(tmp_path: Path
     class Broken(Hooks):
         async def before_tool(
             self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
-        ) -> CallVerdict:
+        ) -> ToolCallVerdict:
             if arguments.get("path") == "gate":
                 raise SystemExit("no gate")
-            return CallVerdict()
+            return ToolCallVerdict()
 
         async def after_tool(
             self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
@@ -77,12 +77,12 @@ async def test_a_call_gets_the_model_that_is_chosen_when_it_runs(
     class Switching(Hooks):
         async def before_tool(
             self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
-        ) -> CallVerdict:
+        ) -> ToolCallVerdict:
             assert harness.script.model is not None
             harness.choice.set_model(
                 msgspec.structs.replace(harness.script.model, input=("text",), context_window=9)
             )
-            return CallVerdict()
+            return ToolCallVerdict()
 
     told: list[ToolContext] = []
 

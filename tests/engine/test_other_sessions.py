@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.core.prompt_intake import RequestRefused
+from app.engine.core.prompt_intake import SessionRequestRefused
 from app.engine.tree.tree_commands import switch_session
 from app.providers.scripted import say
 from app.sessions.errors import SessionError, SessionLocked
@@ -48,7 +48,7 @@ async def test_a_read_only_session_takes_no_prompt_and_no_model(tmp_path: Path) 
     path = a_session(harness, tmp_path)
     content, model = path.read_bytes(), harness.choice.model
     await harness.session.branches.open_session(SessionLog.open(path, read_only=True), "resume")
-    with pytest.raises(RequestRefused, match="read-only"):
+    with pytest.raises(SessionRequestRefused, match="read-only"):
         await harness.session.prompt("go on")
     assert model is not None
     with pytest.raises(SessionError, match="read-only"):

@@ -91,8 +91,8 @@ async def test_commands_of_all_faces(tmp_path: Path) -> None:
     kernel = await get_kernel(session)
     assert kernel["state"] == "idle" and kernel["cells"] == 1
     assert kernel["names"] == [{"name": "rows", "type": "list", "value": "[1, 2]"}]
-    assert await session.cells.names_like("ro") == ("rows", "round")
-    assert "rows.append" in await session.cells.names_like("rows.ap")
+    assert await session.cells.kernel_names_starting_with("ro") == ("rows", "round")
+    assert "rows.append" in await session.cells.kernel_names_starting_with("rows.ap")
     assert await restart_kernel(session) is True
     assert "its state is gone" in (await eval(session, "1"))["output"]
     await session.close()

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.engine.commands.prompt_commands import init_context, review
-from app.engine.commands.review_texts import typed_command
+from app.engine.commands.review_texts import review_command_of_prompt
 from app.providers.scripted import say
-from app.undo.content_store import UndoConfig
+from app.undo.content_store import UndoStoreSettings
 from app.values.user_errors import UserError
 from tests.agent.scripted_loop import plain
 from tests.engine.scripted_session import ScriptedSession
@@ -56,7 +56,7 @@ async def test_what_is_reviewed_is_named_by_what_it_touches(tmp_path: Path, proj
         "class Boat:\n    def row(self):\n        return 2\n\n    def stop(self):\n        return 0\n"
     )
     git(project, "commit", "-qam", "a class")
-    place = UndoConfig(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
+    place = UndoStoreSettings(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
     harness = ScriptedSession(tmp_path, say("Fine."), cwd=project, undo=place)
     boats.write_text(boats.read_text().replace("return 2", "return 4"))
     (project / "new.py").write_text("def anchor():\n    pass\n")
@@ -69,7 +69,7 @@ async def test_what_is_reviewed_is_named_by_what_it_touches(tmp_path: Path, proj
 
 
 async def test_what_is_not_committed_is_reviewed_by_its_files(tmp_path: Path, project: Path) -> None:
-    place = UndoConfig(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
+    place = UndoStoreSettings(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
     harness = ScriptedSession(tmp_path, say("Fine."), cwd=project, undo=place)
     with pytest.raises(UserError, match="No uncommitted changes to review"):
         await review(harness.session)
@@ -78,7 +78,7 @@ async def test_what_is_not_committed_is_reviewed_by_its_files(tmp_path: Path, pr
     await review(harness.session)
     text = await asked(harness)
     assert "- boats.py (changed, +1 -1)" in text and "- new.py (new, not in git, +2 -0)" in text
-    assert "change nothing" in text and typed_command(text) == "/review"
+    assert "change nothing" in text and review_command_of_prompt(text) == "/review"
 
 
 async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
@@ -90,14 +90,14 @@ async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
     git(project, "commit", "-qam", "row")
     boats.write_text("def row():\n    return 2\n\n\ndef stop():\n    return 0\n")
     git(project, "commit", "-qam", "stop")
-    place = UndoConfig(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
+    place = UndoStoreSettings(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
     harness = ScriptedSession(tmp_path, *[say("Fine.")] * 4, cwd=project, undo=place)
 
     async def told(name: str) -> str:
         await review(harness.session, name)
         text = await asked(harness)
-        assert typed_command(text) == f"/review {name}"
-        assert typed_command(f"{text} And more.") == ""
+        assert review_command_of_prompt(text) == f"/review {name}"
+        assert review_command_of_prompt(f"{text} And more.") == ""
         return text.partition("Read the changed code")[0]
 
     row = "- boats.py (changed, +2 -1): row\n\n"

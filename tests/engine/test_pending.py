@@ -8,9 +8,9 @@ import pytest
 from app.engine.context.branch_summary import NavigationOptions
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.files.pending_changes import (
-    LOST_CHANGES_MESSAGE_TYPE,
+    LOST_PENDING_CHANGES_MESSAGE_TYPE,
     PENDING_REMINDER_MESSAGE_TYPE,
-    RequestedChange,
+    RequestedFileChange,
 )
 from app.providers.scripted import call, say
 from app.sessions.session_log import SessionLog
@@ -86,7 +86,7 @@ async def test_the_floor_holds_for_what_an_extension_stages(tmp_path: Path) -> N
         tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="none", mode="full"
     )
     await harness.session.pending.stage_changes(
-        "hook", "custom_tool", [RequestedChange(path=".git/hooks/pre-commit", text="x")]
+        "hook", "custom_tool", [RequestedFileChange(path=".git/hooks/pre-commit", text="x")]
     )
     await harness.prompt("go")
     assert "no user can give it" in results(harness)[0]
@@ -112,7 +112,7 @@ async def test_a_person_answers_first_and_the_model_hears_of_it(tmp_path: Path) 
 async def test_the_words_of_an_answer_have_their_secrets_masked(tmp_path: Path) -> None:
     key = "ghp_" + "Ab3d" * 9
     harness = begun(tmp_path, asks="none", mode="full")
-    await harness.session.pending.stage_changes("a file", "mine", [RequestedChange(path="b", text="b\n")])
+    await harness.session.pending.stage_changes("a file", "mine", [RequestedFileChange(path="b", text="b\n")])
     resolved = await harness.session.pending.apply_or_discard(None, "discard", f"not with {key}")
     assert "not with [secret:github-token:" in resolved.text
     assert key not in str([*harness.all(PendingChanged), *harness.session.log.entries])
@@ -135,7 +135,7 @@ def told_lost(harness: ScriptedSession) -> list[str]:
     return [
         text_of(one.content)
         for one in harness.session.messages
-        if isinstance(one, CustomMessage) and one.custom_type == LOST_CHANGES_MESSAGE_TYPE
+        if isinstance(one, CustomMessage) and one.custom_type == LOST_PENDING_CHANGES_MESSAGE_TYPE
     ]
 
 
@@ -182,7 +182,9 @@ async def test_what_others_stage_is_bytes_or_a_deed(tmp_path: Path) -> None:
         return "Sent."
 
     await harness.session.pending.stage_changes(
-        "two files", "mine", [RequestedChange(path="a.js", text=None), RequestedChange(path="b", text="b\n")]
+        "two files",
+        "mine",
+        [RequestedFileChange(path="a.js", text=None), RequestedFileChange(path="b", text="b\n")],
     )
     await harness.session.pending.stage_changes("a deed", "mine", apply=apply)
     with pytest.raises(UserError, match="Several actions wait"):

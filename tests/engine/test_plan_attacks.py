@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.session_builder import assemble_session
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.planning.plan_mode import STAY_IN_PLAN_MODE
 from app.engine.session import Session
 from app.providers.scripted import ScriptedModel, call, say
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.events import QuestionAsked
 from app.values.messages import ToolResultMessage
 
@@ -108,16 +108,18 @@ async def session(tmp_path: Path, script: ScriptedModel) -> AsyncIterator[Sessio
     project.mkdir(parents=True)
     (project / "a.txt").write_text("as it was\n")
     (project / "b.py").write_text("print(1)\n")
-    paths = Paths.from_env({"HOME": str(home)}, project)
+    paths = BayouPaths.from_env({"HOME": str(home)}, project)
     paths.agent_dir.mkdir(parents=True)
     server = {"command": sys.executable, "args": [SCRIBBLING, str(project / "scribbled.txt")]}
     (paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"scribbling": server}}))
     known = assemble_session(
-        Options(no_session=True), paths, {}
+        CommandLineOptions(no_session=True), paths, {}
     ).session  # what it offers is asked once, before
     await known.mcp.test_server("scribbling")
     await known.close()
-    options = Options(no_session=True, plan=True, permissions="auto-edit", tools="+ast_grep,+ast_edit")
+    options = CommandLineOptions(
+        no_session=True, plan=True, permissions="auto-edit", tools="+ast_grep,+ast_edit"
+    )
     assembled = assemble_session(options, paths, {}, can_ask=True)
     assembled.effective_settings.set("renderMermaid.enabled", True)
     assembled.effective_settings.set("todo.reminders", False)

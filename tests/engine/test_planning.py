@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.engine.planning.plan_mode import ACCEPT_PLAN, STAY_IN_PLAN_MODE, PlanReply
-from app.engine.planning.planning_tools import plan_tool, todo_tool
-from app.engine.planning.todo_changes import phases_from_plan
+from app.engine.planning.plan_mode import ACCEPT_PLAN, STAY_IN_PLAN_MODE, PlanApprovalReply
+from app.engine.planning.planning_tools import make_propose_plan_tool, make_todo_tool
+from app.engine.planning.todo_changes import todo_phases_from_plan
 from app.providers.scripted import call, say
 from app.values.events import PlanModeChanged, QuestionAsked
-from app.values.todos import TodoItem, TodoPhase, items_of
+from app.values.todos import TodoItem, TodoPhase, todo_items_of_phases
 from tests.engine.scripted_session import ScriptedSession
 from tests.permits.test_gate import gated_session, results
 from tests.todos.test_changes import states
@@ -34,9 +34,9 @@ PLAN = """Why.
 def planning(folder: Path, *answers: Any, asks: Any = "program", **more: Any) -> ScriptedSession:
     harness = gated_session(folder, *answers, asks=asks, **more)
     session = harness.session
-    session.tools.register_tool(plan_tool(session.plan.ask_to_accept_plan), owner="test")
+    session.tools.register_tool(make_propose_plan_tool(session.plan.ask_to_accept_plan), owner="test")
     session.tools.register_tool(
-        todo_tool(lambda: session.todos.phases, session.todos.apply_change), owner="test"
+        make_todo_tool(lambda: session.todos.phases, session.todos.apply_change), owner="test"
     )
     harness.effective_settings.set("todo.reminders", False)
     session.plan.set_active(True)
@@ -58,18 +58,18 @@ def proposed() -> Any:
 
 
 def test_a_plans_steps_are_its_top_level_items_by_heading():
-    phases = phases_from_plan("Four oars", PLAN)
+    phases = todo_phases_from_plan("Four oars", PLAN)
     assert [(phase.name, [item.content for item in phase.tasks]) for phase in phases] == [
         ("Look", ["Read a.py", "Count the oars"]),
         ("Change", ["Give them four"]),
     ]
-    assert phases_from_plan("Prose", "I would think about it.\n\n    - indented code") == ()
+    assert todo_phases_from_plan("Prose", "I would think about it.\n\n    - indented code") == ()
 
 
 async def test_an_accepted_plan_becomes_the_list_and_the_mode_comes_back(tmp_path: Path) -> None:
     harness = planning(tmp_path, proposed(), say("I begin."), asks="person")
     assert "plan_mode" in harness.session.requests.prompt_sections()
-    answering(harness, PlanReply(is_accepted=True))
+    answering(harness, PlanApprovalReply(is_accepted=True))
     await harness.prompt("four oars")
     assert results(harness) == [
         "The user accepted the plan. Carry it out now; permissions are those of mode ask.\n"
@@ -96,14 +96,16 @@ async def test_a_comment_makes_the_agent_propose_again(tmp_path: Path) -> None:
 
 async def test_the_agent_follows_the_edited_plan(tmp_path: Path) -> None:
     harness = planning(tmp_path, proposed(), say("Good."))
-    answering(harness, PlanReply(is_accepted=True, plan="1. Only this"))
+    answering(harness, PlanApprovalReply(is_accepted=True, plan="1. Only this"))
     await harness.prompt("four oars")
     assert "The user changed it; follow this version:\n\n1. Only this\n" in results(harness)[0]
-    assert [item.content for item in items_of(harness.session.todos.phases)] == ["Only this"]
+    assert [item.content for item in todo_items_of_phases(harness.session.todos.phases)] == ["Only this"]
 
 
 @pytest.mark.parametrize(
-    "answer", [STAY_IN_PLAN_MODE, None, PlanReply(is_accepted=False)], ids=["stay", "no answer", "escape"]
+    "answer",
+    [STAY_IN_PLAN_MODE, None, PlanApprovalReply(is_accepted=False)],
+    ids=["stay", "no answer", "escape"],
 )
 async def test_staying_ends_the_run_in_plan_mode(tmp_path: Path, answer: Any) -> None:
     harness = planning(tmp_path, proposed(), say("never said"))

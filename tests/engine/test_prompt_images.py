@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image as Picture
 
-from app.engine.core.prompt_intake import RequestRefused
+from app.engine.core.prompt_intake import SessionRequestRefused
 from app.providers.model_stream import RequestContext
 from app.providers.scripted import QueuedResponse, call, say
 from app.values.content import Image, Text
@@ -22,8 +22,8 @@ from tests.agent.scripted_loop import tool
 from tests.engine.scripted_session import ScriptedSession
 from tests.modes.processes import STAGE
 from tests.modes.test_rpc_fuzz import Dialogue
-from tools.base import ToolContext
-from tools.results import ImagePart, ToolResult
+from tools.tool_definition import ToolContext
+from tools.tool_result_values import ImagePart, ToolResult
 
 
 def drawn(kind: str, width: int = 3, height: int = 2) -> bytes:
@@ -83,9 +83,9 @@ async def test_a_prompt_with_a_wrong_image_is_refused_and_leaves_nothing(tmp_pat
     session = ScriptedSession(tmp_path, asked.noting(say("well")))
     data = WRONG.get(what, encoded(BROKEN_PIXELS))
     images = (Image(data=encoded(GOOD), mime_type="image/png"), Image(data=data, mime_type="image/png"))
-    with pytest.raises(RequestRefused, match=r"Image 2 of 2 .*: it is .*\. Replace or remove it"):
+    with pytest.raises(SessionRequestRefused, match=r"Image 2 of 2 .*: it is .*\. Replace or remove it"):
         await session.session.prompt("look", images)
-    with pytest.raises(RequestRefused, match="Image 2 of 2"):
+    with pytest.raises(SessionRequestRefused, match="Image 2 of 2"):
         await session.session.queue("follow_up", "look", images)
     assert not session.events and not session.session.state.is_running
     await session.prompt("and without")
@@ -109,7 +109,7 @@ async def test_a_large_image_is_refused_where_images_are_not_scaled(tmp_path: Pa
     session = ScriptedSession(tmp_path, say("well"))
     session.effective_settings.set("images.autoResize", False)
     image = Image(data=encoded(drawn("PNG", 9000, 2)), mime_type="image/png")
-    with pytest.raises(RequestRefused, match="too large for a model"):
+    with pytest.raises(SessionRequestRefused, match="too large for a model"):
         await session.session.prompt("look", (image,))
 
 

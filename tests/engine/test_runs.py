@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.engine.core.hooks import Hooks
-from app.engine.core.prompt_intake import PromptInput, RequestRefused
+from app.engine.core.prompt_intake import PromptInput, SessionRequestRefused
 from app.engine.core.retry_policy import RetryDelay, RetryPolicy
 from app.providers.model_stream import Credential
 from app.providers.scripted import call, fail, say
@@ -92,7 +92,7 @@ async def test_continuing_needs_something_to_answer_and_an_idle_agent(tmp_path: 
     harness = ScriptedSession(tmp_path, call("gate"), say("ok"), say("more"), tools=[gate.tool])
     await harness.session.prompt("go")
     await gate.started.wait()
-    with pytest.raises(RequestRefused, match="until the agent is idle"):
+    with pytest.raises(SessionRequestRefused, match="until the agent is idle"):
         harness.session.resume()
     await harness.session.abort()
     harness.session.resume()  # the last message is a result: the model may answer

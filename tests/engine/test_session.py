@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.core.prompt_intake import RequestRefused
+from app.engine.core.prompt_intake import SessionRequestRefused
 from app.engine.core.retry_policy import RetryPolicy
 from app.providers.scripted import call, fail, say
 from app.sessions.session_log import SessionLog
@@ -114,7 +114,7 @@ async def test_a_prompt_while_busy_needs_a_queue(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, call("gate"), say("ok"), say("later"), tools=[gate.tool])
     await harness.session.prompt("go")
     await gate.started.wait()
-    with pytest.raises(RequestRefused, match="already processing"):
+    with pytest.raises(SessionRequestRefused, match="already processing"):
         await harness.session.prompt("and this")
     assert await harness.session.prompt("and this", while_running="follow_up") == "queued"
     assert harness.all(QueueUpdate)[-1].follow_up == ("and this",)
@@ -127,7 +127,7 @@ async def test_a_prompt_while_busy_needs_a_queue(tmp_path: Path) -> None:
 
 async def test_an_empty_prompt_is_refused(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path)
-    with pytest.raises(RequestRefused, match="nothing was sent"):
+    with pytest.raises(SessionRequestRefused, match="nothing was sent"):
         await harness.session.prompt("  \n")
 
 

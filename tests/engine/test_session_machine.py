@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from app.engine.core.retry_policy import RetryPolicy
 from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.sessions.session_log import SessionLog
-from app.sessions.stats import SessionCounts
+from app.sessions.session_stats import SessionCounts
 from app.values.codec import encode
 from app.values.events import (
     AgentEnd,
@@ -49,8 +49,8 @@ from app.values.messages import (
 from tests.agent.scripted_loop import plain, tool
 from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of, waiting_texts
-from tools.base import ToolContext, ToolError
-from tools.results import ToolResult, text_result
+from tools.tool_definition import ToolContext, ToolError
+from tools.tool_result_values import ToolResult, text_result
 
 CALLS = ("quick", "waits", "raises", "unknown", "in_turn", "ends", "chatty", "stubborn")
 NEVER = 3_600_000

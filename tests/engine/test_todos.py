@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.engine.planning.planning_tools import todo_tool
+from app.engine.planning.planning_tools import make_todo_tool
 from app.providers.scripted import call, say
 from app.sessions.session_log import SessionLog
 from app.values.events import AgentSettled, TodoAutoClear, TodoReminder, TodosChanged
 from app.values.messages import CustomMessage, ToolResultMessage
-from app.values.todos import TodoItem, TodoPhase, items_of
+from app.values.todos import TodoItem, TodoPhase, todo_items_of_phases
 from tests.agent.scripted_loop import plain
 from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of
@@ -23,7 +23,7 @@ ONE_BY_ONE = [{"name": "Work", "tasks": ["First", "Second", "Third"]}]
 def playing(folder: Path, *answers: Any, **more: Any) -> ScriptedSession:
     harness = ScriptedSession(folder, *answers, **more)
     harness.session.tools.register_tool(
-        todo_tool(lambda: harness.session.todos.phases, harness.session.todos.apply_change), owner="test"
+        make_todo_tool(lambda: harness.session.todos.phases, harness.session.todos.apply_change), owner="test"
     )
     return harness
 
@@ -43,7 +43,7 @@ async def test_the_agent_keeps_its_list_and_everybody_hears_of_it(tmp_path: Path
         "Third": "pending",
     }
     assert plain(result(harness)) == "1 of 3 closed. Work:\n- [x] First\n- [>] Second\n- [ ] Third"
-    assert [len(items_of(event.phases)) for event in harness.all(TodosChanged)] == [3, 3]
+    assert [len(todo_items_of_phases(event.phases)) for event in harness.all(TodosChanged)] == [3, 3]
 
 
 @pytest.mark.parametrize(

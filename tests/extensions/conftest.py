@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from app.extensions import time_limits
+from app.extensions.extension_registrations import ExtensionSource
 from app.extensions.extension_runner import Extensions
-from app.extensions.loading.loader import ExtensionChoice, find_extensions
-from app.extensions.registrations import ExtensionSource
+from app.extensions.loading.extension_finder import ExtensionSelectionOptions, find_extensions
 from app.extensions.time_limits import HookLimits
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from tests.extensions.extension_host import ExtensionHost
 
 QUICK = HookLimits(answer_seconds=0.2, slow_answer_seconds=0.4, block_seconds=0.15, load_seconds=0.5)
@@ -19,23 +19,23 @@ QUICK = HookLimits(answer_seconds=0.2, slow_answer_seconds=0.4, block_seconds=0.
 
 @pytest.fixture(autouse=True)
 def little_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_limits, "CLEANUP_SECONDS", 0.1)
+    monkeypatch.setattr(time_limits, "EXTENSION_CLEANUP_SECONDS", 0.1)
 
 
 @pytest.fixture
-def paths(tmp_path: Path) -> Paths:
+def paths(tmp_path: Path) -> BayouPaths:
     project = tmp_path / "home" / "project"
     project.mkdir(parents=True)
-    return Paths.from_env({"HOME": str(tmp_path / "home")}, project)
+    return BayouPaths.from_env({"HOME": str(tmp_path / "home")}, project)
 
 
 @pytest.fixture
-def scene(tmp_path: Path, paths: Paths) -> ExtensionHost:
+def scene(tmp_path: Path, paths: BayouPaths) -> ExtensionHost:
     return ExtensionHost(tmp_path / "played", paths.cwd)
 
 
 @pytest.fixture
-def write(paths: Paths) -> Callable[[str, str], Path]:
+def write(paths: BayouPaths) -> Callable[[str, str], Path]:
     """Writes an extension of the user."""
 
     def put(name: str, code: str) -> Path:
@@ -65,12 +65,12 @@ def load(scene: ExtensionHost):
 
 
 @pytest.fixture
-def load_files(paths: Paths, scene: ExtensionHost):
+def load_files(paths: BayouPaths, scene: ExtensionHost):
     """Loads the extensions found on disk."""
 
     async def loaded(**choice: Any) -> Extensions:
         extensions = scene.extensions(limits=lambda: QUICK)
-        await extensions.load(find_extensions(paths, ExtensionChoice(**choice)).sources)
+        await extensions.load(find_extensions(paths, ExtensionSelectionOptions(**choice)).sources)
         return extensions
 
     return loaded

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 
 from app.extensions.extension_runner import Extensions
-from app.extensions.headless_ui import SilentUi
-from app.extensions.session_binding import RegistrationTables, SessionBinding
+from app.extensions.extension_session_binding import ExtensionRegistrationTables, SessionBinding
+from app.extensions.headless_ui import HeadlessUi
 from app.providers.scripted import say
 from app.values.entries import Entry
 from app.values.events import ExtensionError
 from app.values.messages import CustomMessage
 from tests.engine.scripted_session import ScriptedSession
-from tools.base import Tool
+from tools.tool_definition import Tool
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     call_id: str | None
 
 
-class AnsweringUi(SilentUi):
+class AnsweringUi(HeadlessUi):
     """Answers questions from a list and remembers what it was shown."""
 
     has_ui = True
@@ -95,7 +95,7 @@ class ExtensionHost:
             mode="tui",
             ui=AnsweringUi(),
             session_paths=self.harness.places,
-            registrations=RegistrationTables(self.session, self.choice, self.harness.registry),
+            registrations=ExtensionRegistrationTables(self.session, self.choice, self.harness.registry),
             settings=lambda: self.settings,
             is_trusted=True,
             shutdown=lambda: self.done.append("shutdown"),

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from app.extensions.extension_runner import Extensions
-from app.extensions.headless_ui import SilentUi
+from app.extensions.extension_session_binding import ExtensionRegistrationTables, SessionBinding
+from app.extensions.headless_ui import HeadlessUi
 from app.extensions.hooks.event_forwarder import EventForwarder
 from app.extensions.hooks.session_hooks import ExtensionHooks
-from app.extensions.session_binding import RegistrationTables, SessionBinding
 from app.extensions.time_limits import HookLimits
 from app.extensions.ui_protocol import Ui
 from app.providers.model_stream import RequestContext
@@ -16,7 +16,7 @@ from app.values.content import text_of
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
 from tests.engine.scripted_session import ScriptedSession
 from tests.extensions.conftest import source
-from tools.registry import builtin_tools
+from tools.tool_registry import builtin_tools
 
 
 class ExtensionSession:
@@ -51,14 +51,14 @@ class ExtensionSession:
             SessionBinding(
                 session=session,
                 mode=mode,
-                ui=ui or SilentUi(session.events.publish_now),
+                ui=ui or HeadlessUi(session.events.publish_now),
                 session_paths=harness.places,
-                registrations=RegistrationTables(session, harness.choice, harness.registry),
+                registrations=ExtensionRegistrationTables(session, harness.choice, harness.registry),
                 prompt_sections=self.sections,
                 is_trusted=True,
             )
         )
-        EventForwarder(self.extensions, self.hooks.catalogue).subscribe_to(session)
+        EventForwarder(self.extensions, self.hooks.catalogue).subscribe_to_session(session)
 
     async def prompt(self, text: str) -> None:
         await self.harness.prompt(text)

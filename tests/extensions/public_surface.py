@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from app.extensions import public
-from app.extensions.headless_ui import SilentUi
-from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
+from app.extensions.headless_ui import HeadlessUi
+from app.extensions.hooks.hook_table import HOOK_DEFINITIONS, SESSION_EVENTS
 from tests.extensions.extension_session import ExtensionSession
 
 FILE = Path(__file__).with_suffix(".json")
@@ -43,7 +43,7 @@ def described() -> dict[str, Any]:
                 "payload": _fields(hook.payload),
                 "answer": _fields(hook.answer) if hook.answer is not None else None,
             }
-            for name, hook in sorted(HOOKS.items())
+            for name, hook in sorted(HOOK_DEFINITIONS.items())
         },
         "session events": sorted(SESSION_EVENTS),
     }
@@ -62,7 +62,7 @@ async def handed_out(folder: Path) -> dict[str, Any]:
             found["api.events"] = _members(type(api.events))
             found["context.session"] = _members(type(context.session))
             found["context.ui"] = {
-                name: _called(getattr(context.ui, name)) for name in dir(SilentUi) if name in UI
+                name: _called(getattr(context.ui, name)) for name in dir(HeadlessUi) if name in UI
             }
             usage = context.context_usage()
             assert usage is not None

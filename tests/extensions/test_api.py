@@ -3,7 +3,7 @@
 import pytest
 
 from app.extensions.extension_catalogue import ExtensionCatalogue
-from app.extensions.headless_ui import EventUi, SilentUi
+from app.extensions.headless_ui import EventPublishingUi, HeadlessUi
 from app.extensions.time_limits import HookLimits
 from app.providers.offline.model import offline_model
 from app.values.content import text_of
@@ -17,8 +17,11 @@ from tests.extensions.extension_host import AnsweringUi, ExtensionHost
 @pytest.mark.parametrize("mode", ["tui", "rpc", "print", "json"])
 async def test_everything_an_extension_can_do(load, scene: ExtensionHost, mode: str):
     scene.bound.mode = mode  # pyright: ignore[reportAttributeAccessIssue]  (a parameter of the test)
-    ui = {"tui": AnsweringUi(["a", True, "i", "e", "c"]), "rpc": EventUi(lambda event: answer(event))}
-    scene.ui = ui.get(mode) or SilentUi(mode=mode)
+    ui = {
+        "tui": AnsweringUi(["a", True, "i", "e", "c"]),
+        "rpc": EventPublishingUi(lambda event: answer(event)),
+    }
+    scene.ui = ui.get(mode) or HeadlessUi(mode=mode)
     entry_id = (await scene.session.notes.append_custom_entry("seed", None)).id
     result: dict[str, object] = {}
 

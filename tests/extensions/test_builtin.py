@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.agent.hooks import TurnOutcome
+from app.agent.hooks import FinishedTurn
 from app.extensions.builtin import file_maps, read_recovery
 from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.hooks.session_hooks import ExtensionHooks
@@ -34,8 +34,8 @@ def result(of: ToolCall, text: str = "content", is_error: bool = False) -> ToolR
     )
 
 
-def turn(*pairs: tuple[ToolCall, str]) -> TurnOutcome:
-    return TurnOutcome(
+def turn(*pairs: tuple[ToolCall, str]) -> FinishedTurn:
+    return FinishedTurn(
         message=AssistantMessage(content=tuple(pair[0] for pair in pairs)),
         results=tuple(result(*pair) for pair in pairs),
     )
@@ -46,7 +46,7 @@ async def recovery(load, scene: ExtensionHost):
     scene.session.tools.register_tool(make_read_tool(), owner="the test")
     hooks = ExtensionHooks(await load(read_recovery.extension))
 
-    async def ended(outcome: TurnOutcome) -> list[str]:
+    async def ended(outcome: FinishedTurn) -> list[str]:
         assert await hooks.after_turn(outcome) is False
         return [str(sent.message.content) for sent in scene.sent]
 
@@ -84,13 +84,13 @@ async def test_a_single_skipped_read(recovery):
 
 async def test_missing_content_does_not_raise(recovery):
     read = call(1, path="a")
-    assert await recovery(TurnOutcome(message=AssistantMessage(), results=(result(read, SKIPPED),))) == []
+    assert await recovery(FinishedTurn(message=AssistantMessage(), results=(result(read, SKIPPED),))) == []
     assert (
         await recovery(turn((call(1), SKIPPED), (call(2, path=7), SKIPPED), (call(3, path=""), SKIPPED)))
         == []
     )
     empty = msgspec.structs.replace(result(read), content=())
-    assert await recovery(TurnOutcome(message=AssistantMessage(content=(read,)), results=(empty,))) == []
+    assert await recovery(FinishedTurn(message=AssistantMessage(content=(read,)), results=(empty,))) == []
 
 
 async def test_offsets_and_limits_are_kept(recovery):

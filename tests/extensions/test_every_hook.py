@@ -9,16 +9,16 @@ import msgspec
 import pytest
 
 from app.assembly.assembled_session import AssembledSession
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.extensions import extension_setup
 from app.assembly.extensions.extension_setup import ConnectedExtensions
-from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.engine.tree.tree_commands import fork, new_session
-from app.extensions.headless_ui import EventUi, SilentUi
-from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
-from app.extensions.loading.extension_sources import ChosenExtensions, choose_sources
+from app.extensions.headless_ui import EventPublishingUi, HeadlessUi
+from app.extensions.hooks.hook_table import HOOK_DEFINITIONS, SESSION_EVENTS
+from app.extensions.loading.extension_sources import ChosenExtensions, choose_extension_sources
 from app.providers.scripted import ScriptedModel, call, say
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.entries import Entry, MessageEntry
 from app.values.events import QuestionAsked
 from app.values.messages import UserMessage
@@ -39,8 +39,8 @@ class Stage:
         (project / ".bayou" / "prompts").mkdir(parents=True)
         (project / ".bayou" / "prompts" / "theirs.md").write_text("Do it.")
         (project / "a.txt").write_text("hello\n")
-        self.paths = Paths.from_env({"HOME": str(home)}, project)
-        self.options = Options(permissions="full")
+        self.paths = BayouPaths.from_env({"HOME": str(home)}, project)
+        self.options = CommandLineOptions(permissions="full")
         self.assembled: AssembledSession = assemble_session(self.options, self.paths, {}, can_ask=True)
         self.assembled.effective_settings.set("diagnostics.when", "turn")
         self.session = self.assembled.session
@@ -49,7 +49,7 @@ class Stage:
         self.told: list[str] = []
 
     def listens(self, api: ExtensionApi) -> None:
-        for name in (*HOOKS, *SESSION_EVENTS):
+        for name in (*HOOK_DEFINITIONS, *SESSION_EVENTS):
             api.on(name, lambda payload, context, name=name: self.told.append(name))
 
         @api.command("ask")
@@ -65,7 +65,7 @@ class Stage:
 
     def _choose(self, *arguments: Any, **more: Any) -> ChosenExtensions:
         """What is found on disk, and the extension that is this test."""
-        found = choose_sources(*arguments, **more)
+        found = choose_extension_sources(*arguments, **more)
         return msgspec.structs.replace(found, sources=(*found.sources, source(self.listens, "listens")))
 
     @asynccontextmanager
@@ -75,9 +75,9 @@ class Stage:
                 event.answer.set_result(True)
             self.session.events.publish_now(event)
 
-        uis = {"tui": AnsweringUi([True]), "rpc": EventUi(publish), "print": SilentUi(publish)}
+        uis = {"tui": AnsweringUi([True]), "rpc": EventPublishingUi(publish), "print": HeadlessUi(publish)}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(extension_setup, "choose_sources", self._choose)
+            patch.setattr(extension_setup, "choose_extension_sources", self._choose)
             extended = await extension_setup.connect_extensions(
                 self.assembled, self.options, self.paths, mode=mode, ui=uis[mode], shutdown=lambda: None
             )
@@ -154,7 +154,7 @@ async def test_everything_is_reported(tmp_path: Path, mode: str) -> None:
         await fork(session, prompt)
         await new_session(session)
         await session.events.wait_until_delivered()
-    expected = {*HOOKS, *SESSION_EVENTS} - NOT_WITH_A_SCRIPT - SELDOM
+    expected = {*HOOK_DEFINITIONS, *SESSION_EVENTS} - NOT_WITH_A_SCRIPT - SELDOM
     assert " ".join(sorted(expected - set(stage.told))) == ""
 
 

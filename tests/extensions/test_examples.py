@@ -14,31 +14,31 @@ from textual.widgets import OptionList
 from app.engine.core.prompt_intake import PromptInput
 from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.extension_runner import Extensions
-from app.extensions.headless_ui import SilentUi
+from app.extensions.headless_ui import HeadlessUi
 from app.extensions.hooks.payloads import BeforeAgentStart, SessionBeforeCompact
 from app.extensions.hooks.session_hooks import ExtensionHooks
-from app.extensions.loading.loader import ExtensionChoice, find_extensions
+from app.extensions.loading.extension_finder import ExtensionSelectionOptions, find_extensions
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import RequestContext, StreamOptions
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.content import ToolCall
 from app.values.events import AgentSettled, AgentStart, TurnStart
 from app.values.messages import AssistantMessage, user_message
 from app.values.stream import TextDelta
 from bayou.client import RpcClient, RpcError
 from tests.extensions.extension_host import AnsweringUi, ExtensionHost
-from tools.base import ToolContext
-from tools.results import text_result
+from tools.tool_definition import ToolContext
+from tools.tool_result_values import text_result
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "docs" / "examples"
 TOLD = str(Path(__file__).parent / "told.py")
 
 
 @pytest.fixture
-def example(paths: Paths, scene: ExtensionHost):
+def example(paths: BayouPaths, scene: ExtensionHost):
     async def loaded(name: str, **flags: str | bool) -> Extensions:
         extensions = scene.extensions(flags=flags)
-        choice = ExtensionChoice(only_named=True, named=(str(EXAMPLES / f"{name}.py"),))
+        choice = ExtensionSelectionOptions(only_named=True, named=(str(EXAMPLES / f"{name}.py"),))
         await extensions.load(find_extensions(paths, choice).sources)
         assert extensions.hooks.problems == []
         return extensions
@@ -72,7 +72,7 @@ async def test_permission_gate(example, scene: ExtensionHost):
     assert not (await verdict(extensions, shell("rm -rf build"))).is_blocked
     assert not (await verdict(extensions, shell("rm -rf build"))).is_blocked
     assert len(scene.ui.asked) == 2
-    scene.ui = SilentUi()
+    scene.ui = HeadlessUi()
     assert "nobody is here" in (await verdict(extensions, shell("sudo reboot"))).reason
 
 
@@ -273,14 +273,14 @@ async def test_custom_screen(example, scene: ExtensionHost):
 
     app = Face()
 
-    class ScreenUi(AnsweringUi):
+    class FullScreenExtensionUi(AnsweringUi):
         async def custom(self, make, *, overlay=False):
             return await app.pick(make)
 
         def set_editor_text(self, text):
             chosen.append(text)
 
-    scene.ui = ScreenUi()
+    scene.ui = FullScreenExtensionUi()
     async with app.run_test() as pilot:
         running = asyncio.create_task(catalogue.run_command("pick-prompt", ""))
         await pilot.pause()

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from app.extensions.extension_catalogue import ExtensionCatalogue
-from app.extensions.headless_ui import EventUi, SilentUi
+from app.extensions.headless_ui import EventPublishingUi, HeadlessUi
 from app.values.events import Event, Notice, QuestionAsked
 from app.values.messages import CustomMessage
 from bayou import Completion, ExtensionApi, View, as_view, view_data, view_text
 from tests.extensions.extension_host import ExtensionHost
-from tools.results import (
+from tools.tool_result_values import (
     Card,
     CommandBlock,
     DiffBlock,
@@ -148,7 +148,7 @@ async def test_commands_shortcuts_and_completions(load, scene: ExtensionHost):
 
 async def test_without_a_user_questions_return_the_cancelled_value():
     told: list[Event] = []
-    ui = SilentUi(told.append)
+    ui = HeadlessUi(told.append)
     assert await ui.select("?", ["a"]) is None
     assert await ui.confirm("?") is False
     assert await ui.confirm("again?") is False
@@ -171,7 +171,7 @@ async def test_questions_over_rpc_carry_their_answer():
             answers = {"select": "b", "confirm": True, "input": "typed", "editor": "edited"}
             event.answer.set_result(answers[event.method])
 
-    ui = EventUi(publish)
+    ui = EventPublishingUi(publish)
     assert await ui.select("Which?", ["a", "b"], timeout=5) == "b"
     assert await ui.confirm("Sure?", "Really") is True
     assert await ui.input("Name?", "you") == "typed"
@@ -193,15 +193,15 @@ async def test_questions_over_rpc_carry_their_answer():
 
 
 async def test_an_unanswered_question_ends_with_its_timeout():
-    ui = EventUi(lambda event: None)
+    ui = EventPublishingUi(lambda event: None)
     assert await ui.confirm("?", timeout=0.01) is False
     assert await ui.select("?", ["a"], timeout=0.01) is None
 
 
 async def test_a_question_without_a_timeout_does_not_wait_for_ever_either(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("app.extensions.headless_ui.EDITOR_QUESTION_TIMEOUT", 0.02)
+    monkeypatch.setattr("app.extensions.headless_ui.EXTENSION_EDITOR_TIMEOUT_SECONDS", 0.02)
     told: list[Event] = []
-    ui = EventUi(told.append, answer_seconds=0.01)
+    ui = EventPublishingUi(told.append, answer_seconds=0.01)
     assert await ui.select("Which?", ["a"]) is None
     assert await ui.confirm("Sure?") is False
     assert await ui.input("Name?") is None
@@ -233,7 +233,7 @@ def test_what_rpc_cannot_do_has_its_default_and_is_reported_once(
     name: str, arguments: tuple[object, ...], default: object
 ):
     told: list[Event] = []
-    ui = EventUi(told.append)
+    ui = EventPublishingUi(told.append)
     assert getattr(ui, name)(*arguments) == default
     assert getattr(ui, name)(*arguments) == default
     [notice] = told
@@ -242,13 +242,13 @@ def test_what_rpc_cannot_do_has_its_default_and_is_reported_once(
 
 async def test_a_custom_screen_over_rpc_is_reported_and_does_not_wait():
     told: list[Event] = []
-    assert await EventUi(told.append).custom(lambda: None) is None
+    assert await EventPublishingUi(told.append).custom(lambda: None) is None
     assert len(told) == 1
 
 
 async def test_cancelling_takes_the_question_with_it():
     asked: list[QuestionAsked] = []
-    ui = EventUi(lambda event: asked.append(event))  # pyright: ignore[reportArgumentType]  (a question)
+    ui = EventPublishingUi(lambda event: asked.append(event))  # pyright: ignore[reportArgumentType]  (a question)
     task = asyncio.create_task(ui.confirm("?"))
     await asyncio.sleep(0)
     task.cancel()

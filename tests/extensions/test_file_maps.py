@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from app.extensions.builtin import file_maps
-from app.extensions.builtin.file_maps import MAX_BATCH_BYTES, draw_file_map
+from app.extensions.builtin.file_maps import MAX_FILE_MAP_BYTES_PER_ANSWER, draw_file_map
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.messages import CustomMessage, ToolResultMessage
@@ -137,8 +137,8 @@ async def test_five_large_reads_share_one_room(tmp_path: Path):
     await ext_session.prompt("look at all")
     sizes = [len(text.encode()) for text in texts_of(ext_session)]
     assert len(sizes) == 5
-    assert sum(sizes) <= MAX_BATCH_BYTES
-    assert min(sizes) > MAX_BATCH_BYTES / 5 * 0.7, "each has its part"
+    assert sum(sizes) <= MAX_FILE_MAP_BYTES_PER_ANSWER
+    assert min(sizes) > MAX_FILE_MAP_BYTES_PER_ANSWER / 5 * 0.7, "each has its part"
 
 
 async def test_a_model_that_asks_for_the_map_gets_more_and_never_less(tmp_path: Path):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.agent.hooks import TurnOutcome
+from app.agent.hooks import FinishedTurn
 from app.engine.core.conversation import join_prompt_sections
 from app.engine.core.hook_results import RequestIds
 from app.engine.core.prompt_intake import PromptInput
-from app.extensions.hooks.hook_table import HOOKS, decode_answer
+from app.extensions.hooks.hook_table import HOOK_DEFINITIONS, decode_hook_answer
 from app.extensions.hooks.payloads import (
     CancelAnswer,
     CompactionText,
@@ -33,7 +33,7 @@ from app.values.messages import (
 )
 from bayou import ExtensionApi
 from tests.extensions.extension_host import ExtensionHost
-from tools.results import text_result
+from tools.tool_result_values import text_result
 
 CALL = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /", "list": [1]})
 
@@ -158,7 +158,7 @@ async def test_a_turns_end_adds_entries_and_may_end_the_run(load, scene: Extensi
             return {"entries": entries, "continue": False if event.turn_index else None}
 
     hooks = ExtensionHooks(await load(mine))
-    outcome = TurnOutcome(message=AssistantMessage(), results=())
+    outcome = FinishedTurn(message=AssistantMessage(), results=())
     assert await hooks.after_turn(outcome) is False
     assert await hooks.after_turn(outcome) is True
     assert [entry.data for entry in scene.entries if isinstance(entry, CustomEntry)] == [0, 1]
@@ -217,9 +217,9 @@ async def test_trust_is_decided_by_the_first_yes_or_no_and_resources_add_up(load
 
 
 def test_answers_are_structs_or_dicts_with_known_keys():
-    hook = HOOKS["tool_call"]
-    assert decode_answer(hook, {"block": True}) == ToolCallAnswer(block=True)
-    assert decode_answer(hook, None) is None
+    hook = HOOK_DEFINITIONS["tool_call"]
+    assert decode_hook_answer(hook, {"block": True}) == ToolCallAnswer(block=True)
+    assert decode_hook_answer(hook, None) is None
     for wrong in ({"blok": 1}, {"block": "maybe"}, 3):
         with pytest.raises(TypeError):
-            decode_answer(hook, wrong)
+            decode_hook_answer(hook, wrong)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.agent.hooks import TurnOutcome
-from app.engine.core.hook_results import RequestIds, ShellOverride
+from app.agent.hooks import FinishedTurn
+from app.engine.core.hook_results import RequestIds, UserCommandOverride
 from app.engine.core.prompt_intake import PromptInput
-from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
+from app.extensions.hooks.hook_table import HOOK_DEFINITIONS, SESSION_EVENTS
 from app.extensions.hooks.payloads import (
     SessionStart,
 )
@@ -23,7 +23,7 @@ from app.values.events import AgentStart, TurnStart
 from app.values.messages import AssistantMessage, user_message
 from bayou import ExtensionApi
 from tests.extensions.extension_host import ExtensionHost, settled
-from tools.results import text_result
+from tools.tool_result_values import text_result
 
 CALL = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /", "list": [1]})
 
@@ -83,7 +83,7 @@ async def test_session_events_are_told_by_their_type(load):
 
 
 def test_every_hook_says_what_it_is_for():
-    for hook in HOOKS.values():
+    for hook in HOOK_DEFINITIONS.values():
         assert hook.help.endswith("."), hook.name
         assert (hook.answer is None) == (hook.kind == "notify")
     assert "agent_settled" in SESSION_EVENTS
@@ -182,7 +182,7 @@ async def test_a_gate_whose_check_fails_is_closed(load, bad):
     assert verdict.is_blocked
     assert "mine could not check this" in verdict.reason
     assert (
-        await ExtensionHooks(extensions).before_user_command("ls", False) == ShellOverride()
+        await ExtensionHooks(extensions).before_user_command("ls", False) == UserCommandOverride()
     )  # no handler is registered there
 
 
@@ -209,7 +209,7 @@ async def test_every_hook_survives_a_bad_handler(load, scene: ExtensionHost, bad
 
 async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
     def mine(api: ExtensionApi):
-        for name in [*HOOKS, *SESSION_EVENTS]:
+        for name in [*HOOK_DEFINITIONS, *SESSION_EVENTS]:
             api.on(name, fails)
 
     extensions = await load(mine)
@@ -220,7 +220,7 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
     assert await hooks.change_finished_answer(message) is message
     assert await hooks.change_messages((user_message("x"),)) != ()
     assert await hooks.change_request(RequestContext(system_prompt="x")) == RequestContext(system_prompt="x")
-    assert await hooks.after_turn(TurnOutcome(message=message, results=())) is False
+    assert await hooks.after_turn(FinishedTurn(message=message, results=())) is False
     assert await hooks.before_settle(message) is False
     listener = hooks.payload_editor(offline_model(), RequestIds(request_id="r", message_ids=()))
     assert listener is not None and await listener({"a": 1}, offline_model()) == {"a": 1}

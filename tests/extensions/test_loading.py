@@ -9,15 +9,19 @@ import msgspec
 import pytest
 
 from app.extensions.extension_catalogue import ExtensionCatalogue
+from app.extensions.extension_registrations import NotReady
 from app.extensions.extension_runner import Extensions
-from app.extensions.loading.api_version import IncompatibleApiVersion, require_version
-from app.extensions.loading.loader import BUILTIN_EXTENSIONS, ExtensionChoice, find_extensions
-from app.extensions.registrations import NotReady
-from app.resources.paths import Paths
+from app.extensions.loading.api_version import IncompatibleApiVersion, require_api_version
+from app.extensions.loading.extension_finder import (
+    MODULE_BY_BUILTIN_EXTENSION,
+    ExtensionSelectionOptions,
+    find_extensions,
+)
+from app.resources.paths import BayouPaths
 from bayou import API_VERSION, ExtensionApi, StaleExtension, ToolError, run_program
 from tests.extensions.conftest import QUICK, source
 from tests.extensions.extension_host import ExtensionHost, settled
-from tools.base import Tool, ToolContext
+from tools.tool_definition import Tool, ToolContext
 
 HELLO = """
     def extension(api):
@@ -33,7 +37,7 @@ def names(extensions: Extensions) -> list[str]:
     ]
 
 
-async def test_files_folders_and_manifests_are_found(load_files, write, paths: Paths):
+async def test_files_folders_and_manifests_are_found(load_files, write, paths: BayouPaths):
     write("one.py", HELLO)
     write("two/__init__.py", "from . import part\nextension = part.extension")
     write("two/part.py", "from .deep import extension")
@@ -48,24 +52,24 @@ async def test_files_folders_and_manifests_are_found(load_files, write, paths: P
     assert extensions.hooks.problems == []
 
 
-async def test_bayous_own_can_be_switched_off(paths: Paths):
-    found = find_extensions(paths, ExtensionChoice(settings=("-builtin:file-maps",)))
+async def test_bayous_own_can_be_switched_off(paths: BayouPaths):
+    found = find_extensions(paths, ExtensionSelectionOptions(settings=("-builtin:file-maps",)))
     assert [source.name for source in found.sources] == [
         "builtin:hooks",
         "builtin:nested-context",
         "builtin:read-recovery",
         "builtin:rules",
     ]
-    assert find_extensions(paths, ExtensionChoice(is_safe=True, named=("x.py",))).sources == ()
-    only = find_extensions(paths, ExtensionChoice(only_named=True, named=("builtin:file-maps",)))
+    assert find_extensions(paths, ExtensionSelectionOptions(is_safe=True, named=("x.py",))).sources == ()
+    only = find_extensions(paths, ExtensionSelectionOptions(only_named=True, named=("builtin:file-maps",)))
     assert [source.name for source in only.sources] == ["builtin:file-maps"]
     assert (
         "There is no builtin:nope"
-        in find_extensions(paths, ExtensionChoice(named=("builtin:nope",))).problems[0]
+        in find_extensions(paths, ExtensionSelectionOptions(named=("builtin:nope",))).problems[0]
     )
 
 
-async def test_a_projects_extensions_run_only_once_it_is_trusted(paths: Paths, load_files):
+async def test_a_projects_extensions_run_only_once_it_is_trusted(paths: BayouPaths, load_files):
     folder = paths.project_dir / "extensions"
     folder.mkdir(parents=True)
     marker = paths.cwd / "ran"
@@ -76,13 +80,14 @@ async def test_a_projects_extensions_run_only_once_it_is_trusted(paths: Paths, l
     assert marker.exists()
 
 
-async def test_paths_of_flags_and_settings(paths: Paths, load_files, write):
+async def test_paths_of_flags_and_settings(paths: BayouPaths, load_files, write):
     mine = write("mine.py", HELLO)
     (paths.cwd / "local.py").write_text("def extension(api): pass")
     extensions = await load_files(named=("local.py", str(mine)), settings=("~/nowhere", "-mine"))
     assert names(extensions) == ["local"]
     assert (
-        "there is no extension" in find_extensions(paths, ExtensionChoice(settings=("nowhere",))).problems[0]
+        "there is no extension"
+        in find_extensions(paths, ExtensionSelectionOptions(settings=("nowhere",))).problems[0]
     )
 
 
@@ -139,7 +144,7 @@ async def test_a_broken_manifest_is_named(load_files, write, manifest: str):
     assert extensions.hooks.problems[0].source == str(path)
 
 
-async def test_modules_have_private_names_and_leave_no_bytecode(load_files, write, paths: Paths):
+async def test_modules_have_private_names_and_leave_no_bytecode(load_files, write, paths: BayouPaths):
     for name in ("a", "b"):
         write(f"{name}/__init__.py", "from .helper import extension")
         write(f"{name}/helper.py", f"def extension(api): api.command({name!r})(print)")
@@ -171,23 +176,23 @@ async def test_modules_have_private_names_and_leave_no_bytecode(load_files, writ
 )
 def test_version_ranges(declared: str, fits: bool):
     if fits:
-        require_version(declared, "1.0")
+        require_api_version(declared, "1.0")
     else:
         with pytest.raises(IncompatibleApiVersion):
-            require_version(declared, "1.0")
+            require_api_version(declared, "1.0")
 
 
 # Reloading
 
 
 async def test_a_reload_runs_the_new_code_and_forgets_the_old(
-    load_files, write, paths: Paths, scene: ExtensionHost
+    load_files, write, paths: BayouPaths, scene: ExtensionHost
 ):
     write("tool.py", 'def extension(api):\n    api.tool("old", "x")(lambda a, c: "x")')
     extensions = await load_files()
     assert set(scene.tools) == {"old"}
     write("tool.py", 'def extension(api):\n    api.tool("new", "x")(lambda a, c: "x")')
-    await extensions.reload(find_extensions(paths, ExtensionChoice()).sources)
+    await extensions.reload(find_extensions(paths, ExtensionSelectionOptions()).sources)
     assert set(scene.tools) == {"new"}
 
 
@@ -365,7 +370,7 @@ async def test_flags(load, scene: ExtensionHost):
     await extensions.load([source(mine)])
     assert seen == [True, "3", None]
     assert set(ExtensionCatalogue(extensions.hooks).flags()) == {"plan", "depth"}
-    assert ExtensionCatalogue(extensions.hooks).unknown_flags() == ("other",)
+    assert ExtensionCatalogue(extensions.hooks).unknown_command_line_flags() == ("other",)
 
 
 async def test_the_bus_between_extensions(load):
@@ -400,7 +405,7 @@ async def test_running_a_program(tmp_path: Path):
         await run_program(str(tmp_path / "nothing"))
 
 
-def test_the_entry_point_group_is_looked_through(paths: Paths, tmp_path: Path, monkeypatch):
+def test_the_entry_point_group_is_looked_through(paths: BayouPaths, tmp_path: Path, monkeypatch):
     site = tmp_path / "site"
     info = site / "thing-1.0.dist-info"
     info.mkdir(parents=True)
@@ -408,12 +413,12 @@ def test_the_entry_point_group_is_looked_through(paths: Paths, tmp_path: Path, m
     (info / "entry_points.txt").write_text("[bayou.extensions]\nthing = thing_module:extension\n")
     (site / "thing_module.py").write_text(textwrap.dedent(HELLO))
     monkeypatch.syspath_prepend(str(site))
-    found = find_extensions(paths, ExtensionChoice())
+    found = find_extensions(paths, ExtensionSelectionOptions())
     assert [source.name for source in found.sources if source.origin == "entry-point"] == ["thing"]
 
 
 def test_bayous_own_are_all_there():
-    assert set(BUILTIN_EXTENSIONS) == {
+    assert set(MODULE_BY_BUILTIN_EXTENSION) == {
         "builtin:file-maps",
         "builtin:hooks",
         "builtin:nested-context",
@@ -427,7 +432,9 @@ async def test_the_status_names_what_each_has_registered_and_what_went_wrong(loa
     bad = write("bad.py", "raise ValueError")
     statuses = {
         status.name: status
-        for status in (await load_files(settings=tuple(f"-{name}" for name in BUILTIN_EXTENSIONS))).status()
+        for status in (
+            await load_files(settings=tuple(f"-{name}" for name in MODULE_BY_BUILTIN_EXTENSION))
+        ).status()
     }
     assert statuses["good"].counts == {"commands": 1}
     assert statuses[str(bad)].origin == "not loaded"

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.extensions.extension_setup import connect_extensions
-from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.assembly.shutdown import close_session
-from app.extensions.headless_ui import SilentUi
-from app.resources.paths import Paths
+from app.extensions.headless_ui import HeadlessUi
+from app.resources.paths import BayouPaths
 from tests.providers.loopback import Reply, loopback, sse
 
 NAMES = ("a.py", "b/code.py", "c/code.py")
@@ -36,7 +36,7 @@ async def test_maps_of_three_reads_follow_in_call_order_in_the_next_request(
         text = "".join(f"def {name[0]}_{n}(x):\n    return x\n\n\n" for n in range(900))
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    paths = Paths.from_env({"HOME": str(tmp_path / "home")}, tmp_path)
+    paths = BayouPaths.from_env({"HOME": str(tmp_path / "home")}, tmp_path)
     paths.agent_dir.mkdir(parents=True)
     async with loopback() as server:
         done = {"id": "c", "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
@@ -44,7 +44,7 @@ async def test_maps_of_three_reads_follow_in_call_order_in_the_next_request(
         server.reply(Reply(body=sse(reads, done=True)), Reply(body=sse(done, done=True)))
         entry = {"baseUrl": server.url, "api": "openai-completions", "models": [{"id": "m"}]}
         (paths.agent_dir / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))
-        options = Options(no_session=True, model="mine/m")
+        options = CommandLineOptions(no_session=True, model="mine/m")
         assembled = assemble_session(options, paths, {})
         session = assembled.session
         await connect_extensions(
@@ -52,7 +52,7 @@ async def test_maps_of_three_reads_follow_in_call_order_in_the_next_request(
             options,
             paths,
             mode="print",
-            ui=SilentUi(session.events.publish_now),
+            ui=HeadlessUi(session.events.publish_now),
             shutdown=lambda: None,
         )
         await session.prompt("Look at them")

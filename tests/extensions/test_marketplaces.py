@@ -11,15 +11,19 @@ import pytest
 from app.extensions.packages.marketplaces import (
     add_marketplace,
     find_marketplace,
-    marketplaces,
-    offered_plugins,
+    list_marketplaces,
+    read_marketplace_plugins,
     remove_marketplace,
     update_marketplace,
 )
 from app.extensions.packages.package_commands import run_package_command
 from app.extensions.packages.package_contents import PackageError
-from app.extensions.packages.package_installer import commit_package, find_package, stage_package
-from app.resources.paths import Paths
+from app.extensions.packages.package_installer import (
+    find_installed_package,
+    install_staged_package,
+    stage_package,
+)
+from app.resources.paths import BayouPaths
 
 
 def put(folder: Path, files: dict[str, str]) -> Path:
@@ -57,7 +61,7 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-def command(paths: Paths, *words: str) -> tuple[int, str, str]:
+def command(paths: BayouPaths, *words: str) -> tuple[int, str, str]:
     said: list[str] = []
     complained: list[str] = []
     code = run_package_command(
@@ -66,21 +70,23 @@ def command(paths: Paths, *words: str) -> tuple[int, str, str]:
     return code, "\n".join(said), "\n".join(complained)
 
 
-def test_a_plugin_of_a_marketplace_is_installed_and_updated(paths: Paths, tmp_path: Path) -> None:
+def test_a_plugin_of_a_marketplace_is_installed_and_updated(paths: BayouPaths, tmp_path: Path) -> None:
     folder = market(tmp_path / "m", DEPLOY)
     assert command(paths, "add", str(folder))[1].startswith("Added harbour with 1 plugins")
     assert "deploy@harbour  Deploys" in command(paths, "list", "harbour")[1]
     staged = stage_package(paths, "deploy@harbour")
     assert staged.approval_text() == "Install deploy from deploy@harbour:\n  skill: skills/rollout"
-    commit_package(paths, staged)
+    install_staged_package(paths, staged)
     assert stage_package(paths, "deploy@harbour").is_unchanged
     put(folder, {"plugins/deploy/skills/undo/SKILL.md": skill("undo")})
     assert "skill: skills/undo" in stage_package(paths, "deploy@harbour").approval_text()
     assert command(paths, "remove", "harbour")[0] == 0
-    assert find_package(paths, "deploy").name == "deploy"
+    assert find_installed_package(paths, "deploy").name == "deploy"
 
 
-def test_an_entry_can_be_the_manifest_and_lists_all_that_its_plugin_has(paths: Paths, tmp_path: Path) -> None:
+def test_an_entry_can_be_the_manifest_and_lists_all_that_its_plugin_has(
+    paths: BayouPaths, tmp_path: Path
+) -> None:
     hooks = {"Stop": [{"hooks": [{"type": "command", "command": "echo"}]}]}
     entry = {"name": "rowing", "source": "./", "strict": False, "skills": ["./skills/row"], "hooks": hooks}
     add_marketplace(paths, str(market(tmp_path / "m", entry)))
@@ -89,7 +95,7 @@ def test_an_entry_can_be_the_manifest_and_lists_all_that_its_plugin_has(paths: P
     assert staged.package.contents.runs == ("hook Stop: echo",)
 
 
-def test_repositories_are_sources_of_marketplaces_and_of_plugins(paths: Paths, tmp_path: Path) -> None:
+def test_repositories_are_sources_of_marketplaces_and_of_plugins(paths: BayouPaths, tmp_path: Path) -> None:
     plugins = repository(market(tmp_path / "far"))
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=plugins, check=True, capture_output=True, text=True
@@ -103,21 +109,21 @@ def test_repositories_are_sources_of_marketplaces_and_of_plugins(paths: Paths, t
         )
     )
     found, _ = add_marketplace(paths, f"file://{folder}")
-    assert found.revision and marketplaces(paths)[0].name == "harbour"
+    assert found.revision and list_marketplaces(paths)[0].name == "harbour"
     shutil.rmtree(folder)
     assert stage_package(paths, "deploy@harbour").package.revision == head[:12]
     with pytest.raises(PackageError, match="not the id of a commit"):
         stage_package(paths, "bad@harbour")
     with pytest.raises(PackageError, match="git"):
         update_marketplace(paths, find_marketplace(paths, "harbour"))
-    assert offered_plugins(find_marketplace(paths, "harbour"))  # the former state is still there
+    assert read_marketplace_plugins(find_marketplace(paths, "harbour"))  # the former state is still there
     clones = paths.packages_dir / ".marketplaces"
     assert [path.name for path in clones.iterdir()] == ["harbour"]
     remove_marketplace(paths, "harbour")
     assert list(clones.iterdir()) == []
 
 
-def test_a_marketplace_that_is_gone_says_how_to_get_it_again(paths: Paths, tmp_path: Path) -> None:
+def test_a_marketplace_that_is_gone_says_how_to_get_it_again(paths: BayouPaths, tmp_path: Path) -> None:
     folder = market(tmp_path / "m", DEPLOY)
     add_marketplace(paths, str(folder))
     shutil.rmtree(folder)
@@ -127,7 +133,7 @@ def test_a_marketplace_that_is_gone_says_how_to_get_it_again(paths: Paths, tmp_p
         stage_package(paths, "deploy@harbour")
 
 
-def test_names_clash_with_a_word_on_what_to_do(paths: Paths, tmp_path: Path) -> None:
+def test_names_clash_with_a_word_on_what_to_do(paths: BayouPaths, tmp_path: Path) -> None:
     add_marketplace(
         paths, str(market(tmp_path / "a", DEPLOY, {**DEPLOY, "name": "twice"}, {**DEPLOY, "name": "twice"}))
     )
@@ -135,7 +141,7 @@ def test_names_clash_with_a_word_on_what_to_do(paths: Paths, tmp_path: Path) -> 
         add_marketplace(paths, str(market(tmp_path / "b", DEPLOY)))
     with pytest.raises(PackageError, match="two plugins called twice"):
         stage_package(paths, "twice@harbour")
-    commit_package(paths, stage_package(paths, "deploy@harbour"))
+    install_staged_package(paths, stage_package(paths, "deploy@harbour"))
     add_marketplace(paths, str(market(tmp_path / "b", DEPLOY, name="dock")))
     with pytest.raises(PackageError, match="already installed, from deploy@harbour"):
         stage_package(paths, "deploy@dock")
@@ -159,7 +165,7 @@ def test_names_clash_with_a_word_on_what_to_do(paths: Paths, tmp_path: Path) -> 
     ],
 )
 def test_a_source_outside_of_the_marketplace_is_refused(
-    paths: Paths, tmp_path: Path, source: Any, why: str
+    paths: BayouPaths, tmp_path: Path, source: Any, why: str
 ) -> None:
     folder = market(tmp_path / "m", {"name": "deploy", "source": source})
     (tmp_path / "secret").mkdir()
@@ -181,12 +187,12 @@ def test_a_source_outside_of_the_marketplace_is_refused(
     ],
 )
 def test_a_broken_marketplace_is_refused_and_nothing_is_stored(
-    paths: Paths, tmp_path: Path, text: str, why: str
+    paths: BayouPaths, tmp_path: Path, text: str, why: str
 ) -> None:
     folder = put(tmp_path / "m", {".claude-plugin/marketplace.json": text})
     with pytest.raises(PackageError, match=why):
         add_marketplace(paths, str(folder))
-    assert marketplaces(paths) == ()
+    assert list_marketplaces(paths) == ()
     for source, told in (
         (str(tmp_path), "is not a marketplace"),
         ("/nowhere", "no such folder"),

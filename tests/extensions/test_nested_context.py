@@ -47,7 +47,7 @@ async def test_a_large_context_file_is_cut_and_secrets_in_it_are_masked(tmp_path
     (text,) = arrived(session, 1)
     assert key not in text
     assert "[The rest of web/AGENTS.md was cut" in text
-    assert len(text) < nested_context.MAX_NESTED_CHARS + 500
+    assert len(text) < nested_context.MAX_NESTED_CONTEXT_FILE_CHARS + 500
 
 
 async def test_failed_calls_and_untrusted_projects_add_none(tmp_path: Path) -> None:

@@ -7,27 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from app.extensions.loading.loader import ExtensionChoice, find_extensions
+from app.extensions.loading.extension_finder import ExtensionSelectionOptions, find_extensions
 from app.extensions.packages import package_installer as packages_module
 from app.extensions.packages.package_commands import run_package_command
-from app.extensions.packages.package_contents import PackageError, inspect_folder
+from app.extensions.packages.package_contents import PackageError, inspect_package_folder
 from app.extensions.packages.package_installer import (
-    commit_package,
-    discard_package,
-    has_servers,
-    installed_packages,
-    installed_parts,
+    discard_staged_package,
+    have_plugins_mcp_servers,
+    install_staged_package,
+    installed_package_parts,
+    list_installed_packages,
     plugin_hook_files,
     remove_package,
     stage_package,
 )
-from app.extensions.packages.package_sources import source_kind
-from app.extensions.packages.plugin_servers import installed_servers
-from app.mcp.server_config import merge_configured_servers
-from app.resources.helper_kinds import find_helper_kinds
+from app.extensions.packages.package_sources import package_source_kind
+from app.extensions.packages.plugin_servers import installed_plugin_mcp_servers
+from app.mcp.server_config import merge_configured_mcp_servers
+from app.resources.helper_kinds import find_helper_agent_kinds
 from app.resources.hook_files import find_hooks
-from app.resources.paths import Paths
-from app.resources.prompt_templates import find_prompts
+from app.resources.paths import BayouPaths
+from app.resources.prompt_templates import find_prompt_templates
 from app.resources.skills import find_skills
 
 
@@ -40,7 +40,7 @@ def put(folder: Path, files: dict[str, str]) -> Path:
 
 
 @pytest.fixture
-def notes(paths: Paths) -> Path:
+def notes(paths: BayouPaths) -> Path:
     """A package with something of everything, whose code would leave a mark."""
     mark = paths.home / "ran"
     return put(
@@ -56,43 +56,45 @@ def notes(paths: Paths) -> Path:
     )
 
 
-def test_a_fetched_package_is_shown_and_installed_after_consent(paths: Paths, notes: Path):
+def test_a_fetched_package_is_shown_and_installed_after_consent(paths: BayouPaths, notes: Path):
     staged = stage_package(paths, str(notes))
     assert staged.approval_text() == (
         f"Install notes from {notes}:\n  runs Python code: ext.py\n  skill: skills/pdf\n  prompts: prompts"
     )
-    assert installed_packages(paths) == ()
+    assert list_installed_packages(paths) == ()
     assert not (paths.home / "ran").exists()
-    commit_package(paths, staged)
-    assert [package.name for package in installed_packages(paths)] == ["notes"]
+    install_staged_package(paths, staged)
+    assert [package.name for package in list_installed_packages(paths)] == ["notes"]
     assert not (paths.home / "ran").exists()
     assert [path.name for path in paths.packages_dir.iterdir() if path.name.startswith(".staging")] == []
 
 
-async def test_its_parts_are_found_where_parts_are_found(paths: Paths, notes: Path, scene):
-    commit_package(paths, stage_package(paths, str(notes)))
-    found = installed_parts(paths)
+async def test_its_parts_are_found_where_parts_are_found(paths: BayouPaths, notes: Path, scene):
+    install_staged_package(paths, stage_package(paths, str(notes)))
+    found = installed_package_parts(paths)
     extensions = scene.extensions()
-    await extensions.load(find_extensions(paths, ExtensionChoice(packages=found.extensions)).sources)
+    await extensions.load(
+        find_extensions(paths, ExtensionSelectionOptions(packages=found.extensions)).sources
+    )
     assert "ext" in [extension.name for extension in extensions.hooks.loaded]
     assert find_skills(paths, is_trusted=False, more=found.skills).find_skill("pdf")
-    assert find_prompts(paths, is_trusted=False, more=found.prompts).find_template("fix")
+    assert find_prompt_templates(paths, is_trusted=False, more=found.prompts).find_template("fix")
 
 
-def test_what_is_not_agreed_to_leaves_nothing_behind(paths: Paths, notes: Path):
-    discard_package(stage_package(paths, str(notes)))
+def test_what_is_not_agreed_to_leaves_nothing_behind(paths: BayouPaths, notes: Path):
+    discard_staged_package(stage_package(paths, str(notes)))
     assert list(paths.packages_dir.iterdir()) == []
 
 
-def test_a_package_that_changes_after_it_was_shown_is_refused(paths: Paths, notes: Path):
+def test_a_package_that_changes_after_it_was_shown_is_refused(paths: BayouPaths, notes: Path):
     staged = stage_package(paths, str(notes))
     (staged.place / "ext.py").write_text("import os")
     with pytest.raises(PackageError, match="changed after it was shown"):
-        commit_package(paths, staged)
-    assert installed_packages(paths) == ()
+        install_staged_package(paths, staged)
+    assert list_installed_packages(paths) == ()
 
 
-def test_without_a_manifest_the_usual_places_count(paths: Paths, tmp_path: Path):
+def test_without_a_manifest_the_usual_places_count(paths: BayouPaths, tmp_path: Path):
     folder = put(
         tmp_path / "p",
         {
@@ -103,11 +105,11 @@ def test_without_a_manifest_the_usual_places_count(paths: Paths, tmp_path: Path)
             "themes/t.json": "{}",
         },
     )
-    contents = inspect_folder(folder)
+    contents = inspect_package_folder(folder)
     assert contents.extensions == ("extensions/a.py",)
     assert (contents.skills, contents.prompts, contents.themes) == (("skills/x",), ("prompts",), ("themes",))
     single = put(tmp_path / "one", {"gate.py": "def extension(api): pass", "helper.py": "x = 1"})
-    assert inspect_folder(single).extensions == ("gate.py",)
+    assert inspect_package_folder(single).extensions == ("gate.py",)
 
 
 @pytest.mark.parametrize(
@@ -120,26 +122,26 @@ def test_without_a_manifest_the_usual_places_count(paths: Paths, tmp_path: Path)
     ],
 )
 def test_invalid_packages_are_refused_with_the_reason(
-    paths: Paths, tmp_path: Path, files: dict[str, str], words: str
+    paths: BayouPaths, tmp_path: Path, files: dict[str, str], words: str
 ):
     with pytest.raises(PackageError, match=words):
         stage_package(paths, str(put(tmp_path / "p", files)))
     assert list(paths.packages_dir.iterdir()) == []
 
 
-def test_a_link_out_of_the_package_is_refused(paths: Paths, notes: Path):
+def test_a_link_out_of_the_package_is_refused(paths: BayouPaths, notes: Path):
     (notes / "key").symlink_to("/etc/passwd")
     with pytest.raises(PackageError, match="to a place outside the package"):
         stage_package(paths, str(notes))
 
 
-def test_a_missing_source_is_named(paths: Paths):
+def test_a_missing_source_is_named(paths: BayouPaths):
     with pytest.raises(PackageError, match="nowhere: no such folder"):
         stage_package(paths, "nowhere")
 
 
 @pytest.fixture
-def repository(paths: Paths, notes: Path) -> str:
+def repository(paths: BayouPaths, notes: Path) -> str:
     def git(*words: str) -> None:
         base = ["git", "-c", "user.name=t", "-c", "user.email=t@t"]
         subprocess.run([*base, *words], cwd=notes, check=True, capture_output=True)
@@ -150,18 +152,18 @@ def repository(paths: Paths, notes: Path) -> str:
     return f"file://{notes}"
 
 
-def test_a_git_repository(paths: Paths, notes: Path, repository: str):
-    package = commit_package(paths, stage_package(paths, repository))
+def test_a_git_repository(paths: BayouPaths, notes: Path, repository: str):
+    package = install_staged_package(paths, stage_package(paths, repository))
     assert (package.kind, len(package.revision)) == ("git", 12)
     assert not (package.folder(paths) / ".git").exists()
     again = stage_package(paths, repository)
     assert again.is_unchanged
-    discard_package(again)
+    discard_staged_package(again)
     with pytest.raises(PackageError, match="already installed, from file://"):
         stage_package(paths, str(notes))
 
 
-def test_a_missing_repository_is_reported_with_gits_error(paths: Paths):
+def test_a_missing_repository_is_reported_with_gits_error(paths: BayouPaths):
     with pytest.raises(PackageError, match="git failed: fatal: "):
         stage_package(paths, "file:///nowhere/at/all")
 
@@ -180,7 +182,9 @@ def wheel(folder: Path) -> Path:
     return path
 
 
-async def test_a_python_distribution(paths: Paths, tmp_path: Path, scene, monkeypatch: pytest.MonkeyPatch):
+async def test_a_python_distribution(
+    paths: BayouPaths, tmp_path: Path, scene, monkeypatch: pytest.MonkeyPatch
+):
     """From an index of one wheel, as pip and uv may be told to look for them."""
     wheel(tmp_path)
     for name, value in (("NO_INDEX", "1"), ("FIND_LINKS", str(tmp_path))):
@@ -189,8 +193,8 @@ async def test_a_python_distribution(paths: Paths, tmp_path: Path, scene, monkey
     staged = stage_package(paths, "pip:bayou-thing==1.5")
     assert staged.package.revision == "1.5"
     assert "runs Python code: thing (bayou_thing_module:extension)" in staged.approval_text()
-    commit_package(paths, staged)
-    found = find_extensions(paths, ExtensionChoice(sites=installed_parts(paths).sites))
+    install_staged_package(paths, staged)
+    found = find_extensions(paths, ExtensionSelectionOptions(sites=installed_package_parts(paths).sites))
     extensions = scene.extensions()
     await extensions.load([source for source in found.sources if source.name == "thing"])
     assert extensions.hooks.loaded[0].commands.keys() == {"thing"}
@@ -208,25 +212,25 @@ async def test_a_python_distribution(paths: Paths, tmp_path: Path, scene, monkey
     ],
 )
 def test_kinds_of_sources(source: str, kind: str):
-    assert source_kind(source) == kind
+    assert package_source_kind(source) == kind
 
 
-def test_an_option_in_place_of_a_source_is_refused(paths: Paths):
+def test_an_option_in_place_of_a_source_is_refused(paths: BayouPaths):
     for source in ("pip:--index-url=x", "pip:"):
         with pytest.raises(PackageError, match="write a package name"):
             stage_package(paths, source)
 
 
-def test_removing(paths: Paths, notes: Path):
-    package = commit_package(paths, stage_package(paths, str(notes)))
+def test_removing(paths: BayouPaths, notes: Path):
+    package = install_staged_package(paths, stage_package(paths, str(notes)))
     remove_package(paths, "notes")
-    assert installed_packages(paths) == ()
+    assert list_installed_packages(paths) == ()
     assert not package.folder(paths).exists()
     with pytest.raises(PackageError, match=r"notes is not installed\. Installed: none\."):
         remove_package(paths, "notes")
 
 
-def test_a_broken_list_is_never_overwritten(paths: Paths, notes: Path):
+def test_a_broken_list_is_never_overwritten(paths: BayouPaths, notes: Path):
     paths.packages_dir.mkdir(parents=True)
     (paths.packages_dir / "installed.json").write_text("{")
     with pytest.raises(PackageError, match="Fix or delete"):
@@ -234,21 +238,21 @@ def test_a_broken_list_is_never_overwritten(paths: Paths, notes: Path):
     assert (paths.packages_dir / "installed.json").read_text() == "{"
 
 
-def test_a_failed_update_leaves_the_old_version(paths: Paths, notes: Path, monkeypatch):
-    commit_package(paths, stage_package(paths, str(notes)))
+def test_a_failed_update_leaves_the_old_version(paths: BayouPaths, notes: Path, monkeypatch):
+    install_staged_package(paths, stage_package(paths, str(notes)))
     (notes / "ext.py").write_text("def extension(api): pass  # new")
     staged = stage_package(paths, str(notes))
     monkeypatch.setattr(packages_module, "_write_package_list", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        commit_package(paths, staged)
+        install_staged_package(paths, staged)
     assert "new" not in (paths.packages_dir / "notes" / "ext.py").read_text()
-    assert [package.name for package in installed_packages(paths)] == ["notes"]
+    assert [package.name for package in list_installed_packages(paths)] == ["notes"]
 
 
 # The commands
 
 
-def command(paths: Paths, name: str, *words: str, answer: bool | None = None) -> tuple[int, str, str]:
+def command(paths: BayouPaths, name: str, *words: str, answer: bool | None = None) -> tuple[int, str, str]:
     said: list[str] = []
     complained: list[str] = []
     ask = None if answer is None else lambda text: answer
@@ -256,20 +260,20 @@ def command(paths: Paths, name: str, *words: str, answer: bool | None = None) ->
     return code, "\n".join(said), "\n".join(complained)
 
 
-def test_nothing_is_installed_without_a_yes(paths: Paths, notes: Path):
+def test_nothing_is_installed_without_a_yes(paths: BayouPaths, notes: Path):
     code, said, complained = command(paths, "install", str(notes))
     assert code == 1
     assert "runs Python code: ext.py" in said
     assert complained == "Nothing was installed. Add --yes to install without confirmation."
     assert command(paths, "install", str(notes), answer=False)[0] == 1
-    assert installed_packages(paths) == ()
+    assert list_installed_packages(paths) == ()
     assert command(paths, "install", str(notes), "--yes")[0] == 0
     heads, row, *_ = command(paths, "list")[1].split("\n")
     assert heads.split() == ["package", "revision", "installed", "source"]
     assert row.startswith("notes ") and row.index(str(notes)) == heads.index("source")
 
 
-def test_an_update_asks_again_when_something_has_changed(paths: Paths, notes: Path):
+def test_an_update_asks_again_when_something_has_changed(paths: BayouPaths, notes: Path):
     command(paths, "install", str(notes), answer=True)
     assert command(paths, "update")[1] == "notes is up to date."
     (notes / "ext.py").write_text("def extension(api): pass")
@@ -288,7 +292,7 @@ def test_an_update_asks_again_when_something_has_changed(paths: Paths, notes: Pa
         (("remove", "x"), "x is not installed"),
     ],
 )
-def test_misuse_is_reported_with_the_remedy(paths: Paths, words: tuple[str, ...], complaint: str):
+def test_misuse_is_reported_with_the_remedy(paths: BayouPaths, words: tuple[str, ...], complaint: str):
     code, _, complained = command(paths, *words)
     assert code != 0
     assert complaint in complained
@@ -298,7 +302,7 @@ HOOKS = {"Stop": [{"hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROO
 
 
 @pytest.fixture
-def plugin(paths: Paths) -> Path:
+def plugin(paths: BayouPaths) -> Path:
     return put(
         paths.home / "deploying",
         {
@@ -317,7 +321,7 @@ def plugin(paths: Paths) -> Path:
     )
 
 
-def test_a_plugin_brings_what_bayou_has_and_the_rest_is_named(paths: Paths, plugin: Path):
+def test_a_plugin_brings_what_bayou_has_and_the_rest_is_named(paths: BayouPaths, plugin: Path):
     staged = stage_package(paths, str(plugin))
     assert staged.approval_text().splitlines()[1:] == [
         "  hook Stop: ${CLAUDE_PLUGIN_ROOT}/no.sh",
@@ -330,22 +334,28 @@ def test_a_plugin_brings_what_bayou_has_and_the_rest_is_named(paths: Paths, plug
         "  not used by bayou: hooks: PermissionRequest: bayou has no such event; its hooks do not run.",
         "  not used by bayou: LSP servers",
     ]
-    commit_package(paths, staged)
-    parts = installed_parts(paths)
-    prompts = find_prompts(paths, is_trusted=False, commands=parts.commands)
+    install_staged_package(paths, staged)
+    parts = installed_package_parts(paths)
+    prompts = find_prompt_templates(paths, is_trusted=False, commands=parts.commands)
     assert {one.name for one in prompts.templates} == {"deploy:ship", "deploy:undo"}
     folder = paths.packages_dir / "deploy"
     ship = prompts.find_template("deploy:ship")
     assert ship is not None and ship.body == f"Ship $1 as {folder}/list says."
     (hook,) = find_hooks(paths, is_trusted=False, plugins=plugin_hook_files(paths)).hooks
     assert hook.plugin is not None and hook.plugin.root == folder
-    (server,) = merge_configured_servers(paths, is_trusted=False, plugins=installed_servers(paths)).servers
+    (server,) = merge_configured_mcp_servers(
+        paths, is_trusted=False, plugins=installed_plugin_mcp_servers(paths)
+    ).servers
     assert (server.name, server.command, server.args) == ("plugin_deploy_log", f"{folder}/serve", ("-x",))
-    assert "checker" in find_helper_kinds(paths, is_trusted=False, more=parts.agents).kinds
+    assert "checker" in find_helper_agent_kinds(paths, is_trusted=False, more=parts.agents).kinds
     assert find_skills(paths, is_trusted=False, more=parts.skills).find_skill("rollout") is not None
     remove_package(paths, "deploy")
-    assert installed_parts(paths).commands == ()
-    assert not plugin_hook_files(paths) and not installed_servers(paths) and not has_servers(paths)
+    assert installed_package_parts(paths).commands == ()
+    assert (
+        not plugin_hook_files(paths)
+        and not installed_plugin_mcp_servers(paths)
+        and not have_plugins_mcp_servers(paths)
+    )
 
 
 @pytest.mark.parametrize(
@@ -369,9 +379,9 @@ def test_a_plugin_brings_what_bayou_has_and_the_rest_is_named(paths: Paths, plug
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_refused_with_the_reason(
-    paths: Paths, files: dict[str, str], why: str
+    paths: BayouPaths, files: dict[str, str], why: str
 ):
     folder = put(paths.home / "bad", files)
     with pytest.raises(PackageError, match=why):
         stage_package(paths, str(folder))
-    assert installed_packages(paths) == ()
+    assert list_installed_packages(paths) == ()

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from app.assembly.assembled_session import AssembledSession
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.extensions.extension_setup import connect_extensions
-from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.assembly.shutdown import close_session
-from app.extensions.headless_ui import SilentUi
-from app.resources.paths import Paths
+from app.extensions.headless_ui import HeadlessUi
+from app.resources.paths import BayouPaths
 from tests.providers.loopback import Reply, loopback, sse
 
 SAYS = {"id": "c", "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
@@ -47,18 +47,18 @@ def extension(api):
 
 
 async def opened(home: Path, code: str, **options: Any) -> AssembledSession:
-    paths = Paths.from_env({"HOME": str(home)}, home)
+    paths = BayouPaths.from_env({"HOME": str(home)}, home)
     file = paths.agent_dir / "extensions" / "mine.py"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(code)
-    given = Options(no_session=True, **options)
+    given = CommandLineOptions(no_session=True, **options)
     assembled = assemble_session(given, paths, {})
     extended = await connect_extensions(
         assembled,
         given,
         paths,
         mode="print",
-        ui=SilentUi(assembled.session.events.publish_now),
+        ui=HeadlessUi(assembled.session.events.publish_now),
         shutdown=lambda: None,
     )
     assert extended.extensions.hooks.problems == []
@@ -115,9 +115,9 @@ async def test_a_person_signs_in_the_way_an_extension_brings(tmp_path: Path) -> 
 
 async def test_what_an_extension_brought_goes_with_it(tmp_path: Path) -> None:
     assembled = await opened(tmp_path, ACCOUNT.format(url="http://127.0.0.1:9"))
-    usual = assembled.model_choice.catalogue.models_of("groq")[0].base_url
+    usual = assembled.model_choice.catalogue.models_of_provider("groq")[0].base_url
     assert usual == "http://127.0.0.1:9"
     await assembled.extensions.close()
     assert "groq" not in assembled.model_choice.credentials.sign_ins
-    assert assembled.model_choice.catalogue.models_of("groq")[0].base_url.startswith("https://")
+    assert assembled.model_choice.catalogue.models_of_provider("groq")[0].base_url.startswith("https://")
     await close_session(assembled.session)

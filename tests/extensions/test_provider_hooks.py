@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.extensions.extension_setup import connect_extensions
-from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.assembly.shutdown import close_session
-from app.extensions.headless_ui import SilentUi
-from app.resources.paths import Paths
+from app.extensions.headless_ui import HeadlessUi
+from app.resources.paths import BayouPaths
 from app.values.events import Notice
 from tests.providers.loopback import Loopback, Reply, loopback, sse
 
@@ -42,14 +42,14 @@ SAYS = {"id": "c", "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_
 
 async def run(home: Path, server: Loopback, code: str) -> list[str]:
     """One prompt and `/told`; what was notified."""
-    paths = Paths.from_env({"HOME": str(home)}, home)
+    paths = BayouPaths.from_env({"HOME": str(home)}, home)
     extension = paths.agent_dir / "extensions" / "listener.py"
     extension.parent.mkdir(parents=True)
     extension.write_text(code)
     models = [{"id": "m"}]
     entry = {"baseUrl": server.url, "api": "openai-completions", "models": models}
     (paths.agent_dir / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))
-    options = Options(no_session=True, model="mine/m")
+    options = CommandLineOptions(no_session=True, model="mine/m")
     assembled = assemble_session(options, paths, {})
     session = assembled.session
     notes: list[str] = []
@@ -59,7 +59,7 @@ async def run(home: Path, server: Loopback, code: str) -> list[str]:
         options,
         paths,
         mode="print",
-        ui=SilentUi(session.events.publish_now),
+        ui=HeadlessUi(session.events.publish_now),
         shutdown=lambda: None,
     )
     assert extended.extensions.hooks.problems == []

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.tree.tree_commands import clone, fork, new_session
-from app.extensions.hooks.hook_table import HOOKS
+from app.extensions.hooks.hook_table import HOOK_DEFINITIONS
 from app.providers.scripted import call, say
 from bayou import ExtensionApi
 from tests.extensions.extension_session import ExtensionSession
@@ -38,7 +38,7 @@ async def test_hooks_come_in_the_order_they_came_in(tmp_path: Path) -> None:
     now: list[str] = []
 
     def listens(who: str, api: ExtensionApi) -> None:
-        for name in HOOKS:
+        for name in HOOK_DEFINITIONS:
             api.on(name, lambda payload, context, name=name: now.append(f"{who} {name}"))
 
     def one(api: ExtensionApi) -> None:

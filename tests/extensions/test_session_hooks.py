@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.core.prompt_intake import SwitchCancelled
+from app.engine.core.prompt_intake import SessionSwitchCancelled
 from app.engine.tree.tree_commands import clone, fork, new_session
 from app.engine.user_runs.user_shell import CommandBlocked
 from app.extensions.hooks.payloads import SessionBeforeFork, SessionBeforeSwitch, SessionShutdown
@@ -42,7 +42,7 @@ async def test_an_extension_may_stay(tmp_path: Path) -> None:
     session = ext_session.harness.session
     before = session.log
     assert await new_session(session) == {"cancelled": True}
-    with pytest.raises(SwitchCancelled):
+    with pytest.raises(SessionSwitchCancelled):
         await session.branches.open_session(ext_session.harness.places.create_session(), "resume")
     assert session.log is before and not before.is_read_only
 

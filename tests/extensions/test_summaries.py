@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.compaction.summary import SUMMARY_SYSTEM_PROMPT
+from app.compaction.summary_requests import SUMMARY_SYSTEM_PROMPT
 from app.engine.context.branch_summary import NavigationStopped
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.hook_results import NavigationOptions

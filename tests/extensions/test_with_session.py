@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.extensions.builtin import file_maps, read_recovery
-from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
+from app.extensions.hooks.hook_table import HOOK_DEFINITIONS, SESSION_EVENTS
 from app.extensions.hooks.payloads import ModelSelect, SessionStart, ThinkingLevelSelect
 from app.providers.scripted import call, say
 from app.values.content import text_of
@@ -162,8 +162,8 @@ async def test_one_that_raises_everywhere_leaves_the_run_whole(tmp_path: Path) -
     ext_session = ExtensionSession(tmp_path, call("read", "1", path="a.txt"), say("fine"))
 
     def broken(api: ExtensionApi) -> None:
-        for name in [*HOOKS, *SESSION_EVENTS]:
-            if HOOKS.get(name) is None or HOOKS[name].kind != "gate":
+        for name in [*HOOK_DEFINITIONS, *SESSION_EVENTS]:
+            if HOOK_DEFINITIONS.get(name) is None or HOOK_DEFINITIONS[name].kind != "gate":
                 api.on(name, lambda event, context: 1 / 0)
 
     await ext_session.load(broken)

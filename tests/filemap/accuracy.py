@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from tools.filemap.file_mapper import map_text
-from tools.filemap.symbols import FileMap, Symbol
+from tools.filemap.file_map import FileMap, Symbol
+from tools.filemap.file_mapper import make_file_map_of_text
 
 EVALUATION = Path(__file__).parent / "evaluation"
 JUDGED = set(
@@ -99,7 +99,7 @@ def scores() -> dict[str, Score]:
     found: dict[str, Score] = defaultdict(Score)
     for name, content, truths in sources():
         language = name.split("/")[0]
-        _judge(found[language], language, map_text(content, name, deadline_seconds=60), truths)
+        _judge(found[language], language, make_file_map_of_text(content, name, deadline_seconds=60), truths)
     return dict(found)
 
 

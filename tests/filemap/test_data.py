@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tools.filemap.file_mapper import map_text
-from tools.filemap.symbols import FileMap, find_symbol
-from tools.files.notebooks import parse_notebook
+from tools.filemap.file_map import FileMap, find_symbols_named
+from tools.filemap.file_mapper import make_file_map_of_text
+from tools.files.notebook_text import parse_notebook
 
 
 def outline(made: FileMap) -> list[str]:
@@ -14,7 +14,7 @@ def outline(made: FileMap) -> list[str]:
 
 
 def mapped(text: str, name: str) -> FileMap:
-    return map_text(text.encode(), name, deadline_seconds=60)
+    return make_file_map_of_text(text.encode(), name, deadline_seconds=60)
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,14 @@ def test_blocks_of_hcl_have_the_names_by_which_others_refer_to_them() -> None:
         ("module.net", 7),
         ("files", 5),
     ):
-        assert [symbol.start_line for symbol in find_symbol(made, wanted)] == [line]
+        assert [symbol.start_line for symbol in find_symbols_named(made, wanted)] == [line]
 
 
 def test_a_symbol_is_found_with_its_kind_before_it_as_a_map_shows_it() -> None:
     made = mapped("class Cart:\n    def size(self): ...\n\ndef size(): ...\n", "cart.py")
-    assert [symbol.start_line for symbol in find_symbol(made, "class Cart")] == [1]
-    assert [symbol.start_line for symbol in find_symbol(made, "function size")] == [4]
-    assert find_symbol(made, "class size") == []
+    assert [symbol.start_line for symbol in find_symbols_named(made, "class Cart")] == [1]
+    assert [symbol.start_line for symbol in find_symbols_named(made, "function size")] == [4]
+    assert find_symbols_named(made, "class size") == []
 
 
 CELLS = [
@@ -174,7 +174,7 @@ def test_what_only_has_the_ending_of_a_notebook_is_shown_as_json() -> None:
 def outline_of(source: str, file: str) -> list[tuple[str, str, int, int]]:
     return [
         (symbol.kind, symbol.name, symbol.start_line, symbol.end_line)
-        for symbol in map_text(source.encode(), file).symbols
+        for symbol in make_file_map_of_text(source.encode(), file).symbols
     ]
 
 

@@ -4,11 +4,11 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from tools.filemap import ctags
+from tools.filemap import ctags_outline
 from tools.filemap import file_mapper as mapping
-from tools.filemap.file_mapper import map_file, map_text
+from tools.filemap.file_mapper import make_file_map, make_file_map_of_text
 from tools.filemap.language_detection import detect_language
-from tools.filemap.rendering.map_rendering import render_map
+from tools.filemap.rendering.file_map_rendering import render_file_map
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ object Other
 
 
 def test_unknown_text_gets_an_outline_by_looks() -> None:
-    made = map_text(PLAIN, "guide.xyz")
+    made = make_file_map_of_text(PLAIN, "guide.xyz")
     assert made.parser == "heuristic"
     found = [
         (symbol.name, symbol.kind, symbol.start_line, symbol.end_line, symbol.parent)
@@ -93,7 +93,7 @@ def test_unknown_text_gets_an_outline_by_looks() -> None:
 
 
 def test_prose_is_no_definition() -> None:
-    made = map_text(
+    made = make_file_map_of_text(
         b"The type of the value is checked.\ntype of thing that nobody wants, really.\n", "prose.txt"
     )
     assert made.symbols == ()
@@ -116,15 +116,15 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
-    monkeypatch.setattr(mapping, "_HEURISTIC_TIMEOUT", 60.0)
-    ctags._find_ctags.cache_clear()
+    monkeypatch.setattr(mapping, "_HEURISTIC_OUTLINE_TIMEOUT", 60.0)
+    ctags_outline._find_ctags.cache_clear()
     try:
         source = tmp_path / "project" / "pay.cob"
         source.parent.mkdir()
         source.write_text("one\ntwo\nthree\nfour\n", encoding="utf-8")
-        made = map_file(source)
+        made = make_file_map(source)
     finally:
-        ctags._find_ctags.cache_clear()
+        ctags_outline._find_ctags.cache_clear()
     assert (made.parser, made.language) == ("universal-ctags", "Cobol")
     assert [(symbol.name, symbol.kind, symbol.end_line, symbol.parent) for symbol in made.symbols] == [
         ("Main", "class", 4, None),
@@ -132,17 +132,17 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
     ]
 
 
-@pytest.mark.skipif(ctags._find_ctags() is None, reason="universal-ctags is not installed")
+@pytest.mark.skipif(ctags_outline._find_ctags() is None, reason="universal-ctags is not installed")
 @pytest.mark.parametrize(
     ("name", "first_line"), [("hello.tcl", ""), ("hello", "#!/usr/bin/env tclsh\n")], ids=["by name", "by #!"]
 )
 def test_the_real_ctags_outlines_a_language_that_is_not_described_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, first_line: str
 ) -> None:
-    monkeypatch.setattr(mapping, "_HEURISTIC_TIMEOUT", 60.0)
+    monkeypatch.setattr(mapping, "_HEURISTIC_OUTLINE_TIMEOUT", 60.0)
     source = tmp_path / name
     source.write_text(f"{first_line or '# hello'}\nproc hello {{name}} {{\n  puts $name\n}}\n")
-    made = map_file(source, deadline_seconds=60)
+    made = make_file_map(source, deadline_seconds=60)
     assert (made.parser, made.language) == ("universal-ctags", "Tcl")
     assert [(symbol.name, symbol.kind, symbol.signature) for symbol in made.symbols] == [
         ("hello", "procedure", "hello {name}")
@@ -150,18 +150,18 @@ def test_the_real_ctags_outlines_a_language_that_is_not_described_here(
 
 
 def test_comments_of_code_in_no_known_language_are_no_headings() -> None:
-    made = map_text(b"# what it does\n\nproc hello {name} {\n}\n\n# and more\n", "hello.xyz")
+    made = make_file_map_of_text(b"# what it does\n\nproc hello {name} {\n}\n\n# and more\n", "hello.xyz")
     assert [symbol.name for symbol in made.symbols] == ["hello"]
-    assert "\nfunction proc hello {name} [3-" in render_map(made).text
+    assert "\nfunction proc hello {name} [3-" in render_file_map(made).text
 
 
 def test_a_kind_that_the_declaration_says_is_said_once() -> None:
-    made = map_text(b"class Checksum implements Callable {\n}\n", "checksum.xyz")
-    assert "\nclass Checksum implements Callable [1-2]" in render_map(made).text
+    made = make_file_map_of_text(b"class Checksum implements Callable {\n}\n", "checksum.xyz")
+    assert "\nclass Checksum implements Callable [1-2]" in render_file_map(made).text
 
 
 def test_a_script_inside_a_page_has_the_lines_of_the_page() -> None:
-    made = map_text(b"<p>\n</p>\n<script>\nfunction go() {\n}\n</script>\n", "page.html")
+    made = make_file_map_of_text(b"<p>\n</p>\n<script>\nfunction go() {\n}\n</script>\n", "page.html")
     go = next(symbol for symbol in made.symbols if symbol.name == "go")
     assert (go.start_line, go.end_line) == (4, 5)
     assert go.parent is not None and made.symbols[go.parent].name == "script"

@@ -6,12 +6,12 @@ import random
 import pytest
 from tree_sitter import Node, Parser
 
-from tools.filemap.deadline import Deadline, MapTimeLimitReached
-from tools.filemap.file_mapper import map_text
-from tools.filemap.scanners.json import scan_json
-from tools.filemap.scanners.scan_result import TIME_LIMIT_NOTE
-from tools.filemap.symbols import FileMap
-from tools.filemap.tree_sitter_parsing import load_grammar
+from tools.filemap.file_map import FileMap
+from tools.filemap.file_mapper import make_file_map_of_text
+from tools.filemap.map_deadline import FileMapTimeLimitReached, MapDeadline
+from tools.filemap.scanners.json import outline_json
+from tools.filemap.scanners.scan_result import OUTLINE_TIME_LIMIT_NOTE
+from tools.filemap.tree_sitter_parsing import load_tree_sitter_grammar
 
 WORDS = ('"', "\\", "{", "}]", "a,b", "// no comment", "é…", "it's", "", "x" * 40, "/* nor this */", ": 1")
 
@@ -25,7 +25,7 @@ def keys_of(made: FileMap) -> list[tuple[int, int, str]]:
 def keys_of_tree(source: bytes) -> list[tuple[int, int, str]]:
     """The same from the grammar, of all depths."""
     found = []
-    pending = [Parser(load_grammar("json")).parse(source).root_node]
+    pending = [Parser(load_tree_sitter_grammar("json")).parse(source).root_node]
     while pending:
         node = pending.pop()
         pending.extend(node.named_children)
@@ -66,7 +66,7 @@ def test_keys_have_the_lines_and_shapes_that_the_grammar_gives_them(seed: int) -
     if rng.random() < 0.5:
         text = text.replace("\n", "\n// said, {[\"'\n", 2)
     source = text.encode()
-    made = map_text(source, "a.json")
+    made = make_file_map_of_text(source, "a.json")
     assert [key for key in keys_of(made) if key not in keys_of_tree(source)] == []
     if not any(
         isinstance(each, list) and any(isinstance(one, list) for one in each) for each in walked(data)
@@ -88,7 +88,7 @@ def test_huge_json_is_counted_with_correct_lines() -> None:
     )
     long = '\\"' + "x" * 200_000
     text = f'{{"long": "{long}",\n"items": [\n{items}\n],\n"matrix": [{"[1, 2], " * 40_000}[3]],\n"last": {{}}}}\n'
-    made = map_text(text.encode(), "a.json")
+    made = make_file_map_of_text(text.encode(), "a.json")
     assert [(each.name, each.start_line, each.end_line, each.signature) for each in made.symbols] == [
         ("long", 1, 1, "string"),
         ("items", 2, 3003, "list of 3,000 objects"),
@@ -113,13 +113,15 @@ def test_huge_json_is_counted_with_correct_lines() -> None:
     ],
 )
 def test_what_is_broken_still_gives_its_keys_and_says_so(text: str, names: list[str]) -> None:
-    made = map_text(text.encode(), "a.json")
+    made = make_file_map_of_text(text.encode(), "a.json")
     assert [each.name for each in made.symbols][:8] == names
     assert made.notes == ("it has syntax errors; keys near them may be missing",)
 
 
 def test_names_and_quotes_of_json5_are_taken() -> None:
-    made = map_text(b"{\n  // why\n  name: 'it\"s',\n  limits: {a: +1, b: Infinity,},\n}\n", "a.json5")
+    made = make_file_map_of_text(
+        b"{\n  // why\n  name: 'it\"s',\n  limits: {a: +1, b: Infinity,},\n}\n", "a.json5"
+    )
     assert [(each.name, each.start_line, each.signature) for each in made.symbols] == [
         ("name", 3, "string"),
         ("limits", 4, "object of 2"),
@@ -129,17 +131,17 @@ def test_names_and_quotes_of_json5_are_taken() -> None:
     assert made.notes == ()
 
 
-class _EndsSoon(Deadline):
+class _EndsSoon(MapDeadline):
     """Time is over when it was asked so often."""
 
     def __init__(self, checks: int) -> None:
         super().__init__(60)
         self._left = checks
 
-    def raise_if_over(self) -> None:
+    def raise_if_deadline_over(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise MapTimeLimitReached
+            raise FileMapTimeLimitReached
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -147,9 +149,9 @@ def test_what_was_found_before_the_time_was_over_is_reported(indent: int | None)
     source = json.dumps(
         {"name": "a", "items": [{"id": n, "tags": [1]} for n in range(50_000)]}, indent=indent
     )
-    scanned = scan_json(source.encode(), _EndsSoon(20))
+    scanned = outline_json(source.encode(), _EndsSoon(20))
     assert [draft.name for draft in scanned.symbols][:2] == ["name", "items"]
     assert scanned.symbols[1].signature.startswith("list of at least ")
-    assert scanned.notes == (TIME_LIMIT_NOTE,)
-    whole = scan_json(source.encode(), Deadline(60))
+    assert scanned.notes == (OUTLINE_TIME_LIMIT_NOTE,)
+    whole = outline_json(source.encode(), MapDeadline(60))
     assert whole.symbols[1].signature == "list of 50,000 objects"

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tools.filemap.file_mapper import map_text
-from tools.filemap.rendering.map_rendering import render_map
+from tools.filemap.file_mapper import make_file_map_of_text
+from tools.filemap.rendering.file_map_rendering import render_file_map
 
 
 def names(source: str, file: str) -> list[str]:
-    return [symbol.name for symbol in map_text(source.encode(), file).symbols]
+    return [symbol.name for symbol in make_file_map_of_text(source.encode(), file).symbols]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_functions_after_what_a_shell_grammar_cannot_read() -> None:
     source = (
         'a() {\n  eval "(( \\${#${x[@]} > 0 ))"\n}\n\nb() { # <file>\n  echo\n}\n\nfunction c {\n  echo\n}\n'
     )
-    made = map_text(source.encode(), "a.sh")
+    made = make_file_map_of_text(source.encode(), "a.sh")
     assert [(symbol.name, symbol.start_line, symbol.end_line) for symbol in made.symbols] == [
         ("a", 1, 3),
         ("b", 5, 7),
@@ -113,7 +113,7 @@ def test_titles_of_restructured_text_are_without_marks(title: str, name: str) ->
 def test_what_only_the_next_one_ends_is_over_with_its_last_word(
     source: str, file: str, ends: list[tuple[str, int]]
 ) -> None:
-    made = map_text(source.encode(), file)
+    made = make_file_map_of_text(source.encode(), file)
     assert [(symbol.name, symbol.end_line) for symbol in made.symbols] == ends
 
 
@@ -135,7 +135,7 @@ def test_what_only_the_next_one_ends_is_over_with_its_last_word(
     ],
 )
 def test_signatures_say_what_is_declared(source: str, file: str, shown: list[str]) -> None:
-    signatures = [symbol.signature or "" for symbol in map_text(source.encode(), file).symbols]
+    signatures = [symbol.signature or "" for symbol in make_file_map_of_text(source.encode(), file).symbols]
     assert len(signatures) == len(shown)
     assert all(signature.endswith(part) for signature, part in zip(signatures, shown, strict=True)), (
         signatures
@@ -155,19 +155,21 @@ def test_locals_of_zig_are_no_symbols_but_types_in_functions_are() -> None:
     ],
 )
 def test_imports_are_named(source: str, file: str, imports: tuple[str, ...]) -> None:
-    assert tuple(map_text(source.encode(), file).imports) == imports
+    assert tuple(make_file_map_of_text(source.encode(), file).imports) == imports
 
 
 def test_a_comment_in_xml_is_told_by_its_text() -> None:
     source = '/// <summary>\n/// Counts <see cref="A"/> things.\n/// </summary>\npublic class A { }\n'
-    assert [symbol.doc for symbol in map_text(source.encode(), "a.cs").symbols] == ["Counts A things."]
+    assert [symbol.doc for symbol in make_file_map_of_text(source.encode(), "a.cs").symbols] == [
+        "Counts A things."
+    ]
 
 
 def test_modules_after_a_slip_in_one_of_verilog() -> None:
     source = (
         "module a(b);\n  input b;\n  if (c) begin ( end\nendmodule\n\nmodule d(e);\n  input e;\nendmodule\n"
     )
-    made = map_text(source.encode(), "a.v")
+    made = make_file_map_of_text(source.encode(), "a.v")
     modules = [symbol for symbol in made.symbols if symbol.kind == "module"]
     assert [(each.name, each.start_line, each.end_line, each.parent) for each in modules] == [
         ("a", 1, 4, None),
@@ -180,7 +182,7 @@ def test_blocks_and_generated_parts_of_vhdl_hold_what_is_in_them() -> None:
         "architecture a of b is\nbegin\n  c : block\n  begin\n    d : process (clk)\n    begin\n    end process;\n"
         "  end block;\n  e : if f generate\n    g : entity work.h;\n  end generate;\nend architecture;\n"
     )
-    made = map_text(source.encode(), "a.vhd")
+    made = make_file_map_of_text(source.encode(), "a.vhd")
     assert [(each.kind, each.name, each.parent) for each in made.symbols] == [
         ("architecture", "a", None),
         ("block", "c", 0),
@@ -192,7 +194,7 @@ def test_blocks_and_generated_parts_of_vhdl_hold_what_is_in_them() -> None:
 
 def test_parts_of_a_component_hold_their_functions() -> None:
     parts = "  computed: {\n    a() {},\n  },\n  methods: {\n    b() {},\n  },\n"
-    made = map_text(f"<script>\nexport default {{\n{parts}}};\n</script>\n".encode(), "a.vue")
+    made = make_file_map_of_text(f"<script>\nexport default {{\n{parts}}};\n</script>\n".encode(), "a.vue")
     assert [(each.name, each.end_line, each.parent) for each in made.symbols] == [
         ("script", 10, None),
         ("default", 9, 0),
@@ -238,12 +240,14 @@ def test_parts_of_a_component_hold_their_functions() -> None:
 def test_what_stands_above_a_declaration_belongs_to_it_alone(
     file: str, source: str, shown: list[str]
 ) -> None:
-    text = render_map(map_text(source.encode(), file, deadline_seconds=60), level="full").text
+    text = render_file_map(
+        make_file_map_of_text(source.encode(), file, deadline_seconds=60), level="full"
+    ).text
     assert [line.strip() for line in text.splitlines() if line.endswith("]") or " — " in line] == shown
 
 
 def outline(source: str, file: str) -> list[tuple[str, int, int]]:
-    made = map_text(source.encode(), file, deadline_seconds=60)
+    made = make_file_map_of_text(source.encode(), file, deadline_seconds=60)
     return [(symbol.name, symbol.start_line, symbol.end_line) for symbol in made.symbols]
 
 
@@ -279,7 +283,7 @@ def test_a_macro_that_keeps_macros_away_is_no_name() -> None:
 
 def test_a_macro_before_the_type_of_a_function_adds_nothing_to_its_name() -> None:
     source = "inline CONSTEXPR20 result\nsail(list_t<int> &boats) noexcept {\n  return 1;\n}\n"
-    assert [symbol.name for symbol in map_text(source.encode(), "a.cpp").symbols] == ["sail"]
+    assert [symbol.name for symbol in make_file_map_of_text(source.encode(), "a.cpp").symbols] == ["sail"]
 
 
 def test_a_slip_before_a_long_blank_rest() -> None:

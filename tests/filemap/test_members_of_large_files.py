@@ -3,13 +3,16 @@ misreads."""
 
 import pytest
 
-from tools.filemap.file_mapper import map_text
+from tools.filemap.file_mapper import make_file_map_of_text
 
 Rows = list[tuple[str, str, int]]
 
 
 def rows(source: str, file: str) -> Rows:
-    return [(each.kind, each.name, each.start_line) for each in map_text(source.encode(), file).symbols]
+    return [
+        (each.kind, each.name, each.start_line)
+        for each in make_file_map_of_text(source.encode(), file).symbols
+    ]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +65,7 @@ def test_types_and_callbacks_of_elixir() -> None:
         'defmodule Cart do\n  @typedoc "A cart."\n  @type t :: map\n  @typep acc(x) :: x\n'
         '  @doc "Called first."\n  @callback init(opts :: list) :: t when t: term\n  def f(x), do: @limit + x\nend\n'
     )
-    made = map_text(source.encode(), "cart.ex")
+    made = make_file_map_of_text(source.encode(), "cart.ex")
     assert rows(source, "cart.ex") == [
         ("module", "Cart", 1),
         ("type", "t", 3),
@@ -195,7 +198,7 @@ def test_a_field_of_zig_with_a_comment_and_members() -> None:
         ("function", "open", 6),
         ("field", "missing", 9),
     ]
-    docs = {each.name: each.doc for each in map_text(source.encode(), "main.zig").symbols}
+    docs = {each.name: each.doc for each in make_file_map_of_text(source.encode(), "main.zig").symbols}
     assert docs["path"] == "Where it is."
     assert docs["missing"] == "Nothing there."
 
@@ -240,7 +243,7 @@ def test_procedures_of_fortran_in_fixed_form() -> None:
         "      DOUBLE PRECISION FUNCTION DNORM( N )\n      DNORM = 0\n      END FUNCTION\n"
     )
     assert rows(source, "dadd.f") == [("function", "DADD", 4), ("function", "DNORM", 19)]
-    assert [each.end_line for each in map_text(source.encode(), "dadd.f").symbols] == [17, 21]
+    assert [each.end_line for each in make_file_map_of_text(source.encode(), "dadd.f").symbols] == [17, 21]
 
 
 def test_a_class_in_a_string_of_cpp_is_none() -> None:

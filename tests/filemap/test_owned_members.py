@@ -2,12 +2,12 @@
 
 import pytest
 
-from tools.filemap.file_mapper import map_text
+from tools.filemap.file_mapper import make_file_map_of_text
 
 
 def outline(source: str, file: str) -> list[str]:
     """Kind and name of each symbol behind those of what it belongs to, with its lines."""
-    made = map_text(source.encode(), file)
+    made = make_file_map_of_text(source.encode(), file)
 
     def path(index: int) -> str:
         symbol = made.symbols[index]

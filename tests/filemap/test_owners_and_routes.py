@@ -2,15 +2,15 @@
 
 import pytest
 
-from app.cli.commands.map_command import map_data
-from tools.filemap.file_mapper import map_text
-from tools.filemap.rendering.map_rendering import render_map
-from tools.filemap.symbols import FileMap, find_symbol
+from app.cli.commands.map_command import file_map_json
+from tools.filemap.file_map import FileMap, find_symbols_named
+from tools.filemap.file_mapper import make_file_map_of_text
+from tools.filemap.rendering.file_map_rendering import render_file_map
 
 
 def told(source: str, file: str) -> list[str]:
     """Each symbol with its kind, below what it belongs to."""
-    return rows(map_text(source.encode(), file))
+    return rows(make_file_map_of_text(source.encode(), file))
 
 
 def rows(made: FileMap) -> list[str]:
@@ -62,8 +62,10 @@ def test_methods_of_objects_have_their_owner(source: str, file: str, found: list
 
 
 def test_an_owned_method_is_found_by_both_names() -> None:
-    made = map_text(b"export const routes = {\n  get(request) {\n    return 1;\n  },\n};\n", "a.js")
-    assert [symbol.start_line for symbol in find_symbol(made, "routes.get")] == [2]
+    made = make_file_map_of_text(
+        b"export const routes = {\n  get(request) {\n    return 1;\n  },\n};\n", "a.js"
+    )
+    assert [symbol.start_line for symbol in find_symbols_named(made, "routes.get")] == [2]
 
 
 ROUTES = {
@@ -106,12 +108,14 @@ ROUTES = {
 @pytest.mark.parametrize("file", ROUTES)
 def test_routes_are_symbols_with_what_answers_them(file: str) -> None:
     source, found = ROUTES[file]
-    made = map_text(source.encode(), file)
+    made = make_file_map_of_text(source.encode(), file)
     assert [symbol.signature for symbol in made.symbols if symbol.kind == "route"] == found
 
 
 def test_a_route_in_a_function_stands_in_it_at_its_own_line() -> None:
-    made = map_text(b'package p\n\nfunc main() {\n\tr.GET("/a", show)\n\tr.GET("/b", show)\n}\n', "a.go")
+    made = make_file_map_of_text(
+        b'package p\n\nfunc main() {\n\tr.GET("/a", show)\n\tr.GET("/b", show)\n}\n', "a.go"
+    )
     routes = [symbol for symbol in made.symbols if symbol.kind == "route"]
     assert [(symbol.start_line, made.symbols[symbol.parent or 0].name) for symbol in routes] == [
         (4, "main"),
@@ -120,9 +124,9 @@ def test_a_route_in_a_function_stands_in_it_at_its_own_line() -> None:
 
 
 def test_a_method_of_a_type_in_another_file_says_its_type() -> None:
-    made = map_text(b"package p\n\nfunc (s *Server) Start() error {\n\treturn nil\n}\n", "a.go")
+    made = make_file_map_of_text(b"package p\n\nfunc (s *Server) Start() error {\n\treturn nil\n}\n", "a.go")
     assert rows(made) == ["method Server.Start"]
-    assert [symbol.start_line for symbol in find_symbol(made, "Start")] == [3]
+    assert [symbol.start_line for symbol in find_symbols_named(made, "Start")] == [3]
 
 
 def test_documents_of_a_cluster_are_called_by_kind_and_name() -> None:
@@ -130,7 +134,7 @@ def test_documents_of_a_cluster_are_called_by_kind_and_name() -> None:
         "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: 2\n---\n# of the sea\n"
         'kind: "Service"\napiVersion: v1\nmetadata:\n  labels:\n    name: no\n  name: "web-service"\n---\nplain: 1\n'
     )
-    made = map_text(source.encode(), "deploy.yaml")
+    made = make_file_map_of_text(source.encode(), "deploy.yaml")
     assert [row for row in rows(made) if ">" not in row] == [
         "resource Deployment web",
         "resource Service web-service",
@@ -231,7 +235,7 @@ def test_cpp_around_classes_of_objective_c() -> None:
 def test_annotations_over_many_lines_are_no_part_of_the_declaration() -> None:
     option = '    @Option(\n        names = { "-a" },\n        text = "x { y"\n    )\n'
     source = f"class A {{\n{option}    private int all = 1;\n}}\n"
-    made = map_text(source.encode(), "A.java")
+    made = make_file_map_of_text(source.encode(), "A.java")
     assert [(symbol.signature, symbol.start_line, symbol.end_line) for symbol in made.symbols] == [
         ("A", 1, 7),
         ("int all = 1", 2, 6),
@@ -240,9 +244,9 @@ def test_annotations_over_many_lines_are_no_part_of_the_declaration() -> None:
 
 def test_names_are_whole_for_programs_and_cut_for_readers() -> None:
     name = "boat_" * 60
-    made = map_text(f"def {name}():\n    pass\n".encode(), "a.py")
-    assert map_data(made)["symbols"][0]["name"] == name
-    assert name not in render_map(made, level="full").text
+    made = make_file_map_of_text(f"def {name}():\n    pass\n".encode(), "a.py")
+    assert file_map_json(made)["symbols"][0]["name"] == name
+    assert name not in render_file_map(made, level="full").text
     long = "key " * 60 + "end"
-    kept = map_data(map_text(f'{{"{long}": 1}}\n'.encode(), "a.json"))["symbols"][0]["name"]
+    kept = file_map_json(make_file_map_of_text(f'{{"{long}": 1}}\n'.encode(), "a.json"))["symbols"][0]["name"]
     assert kept == long

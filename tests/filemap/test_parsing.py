@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.languages.language_registry import language_named
-from tools.filemap.tree_sitter_parsing import load_grammar, parse_source
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.tree_sitter_parsing import load_tree_sitter_grammar, parse_source_with_grammar
 
 SOURCES = {
     "python": "def run(a):\n    return a\n\n\n" * 2000,
@@ -17,7 +17,7 @@ SOURCES = {
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_parsed_source_is_let_go(name: str) -> None:
     source = bytes(bytearray(SOURCES[name].encode()))
-    grammar = load_grammar(language_named(name).grammar)
+    grammar = load_tree_sitter_grammar(language_named(name).grammar)
     before = sys.getrefcount(source)
-    parse_source(grammar, source, Deadline(60))
+    parse_source_with_grammar(grammar, source, MapDeadline(60))
     assert sys.getrefcount(source) == before

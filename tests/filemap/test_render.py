@@ -8,15 +8,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.cli.commands.map_command import map_data
-from tools.filemap.file_mapper import map_text
-from tools.filemap.rendering.map_rendering import (
-    DETAIL_LEVELS,
-    MAX_MAP_BYTES,
-    map_budget_for_window,
-    render_map,
+from app.cli.commands.map_command import file_map_json
+from tools.filemap.file_map import FileMap, Symbol
+from tools.filemap.file_mapper import make_file_map_of_text
+from tools.filemap.rendering.file_map_rendering import (
+    MAP_DETAIL_LEVELS,
+    MAX_FILE_MAP_BYTES,
+    file_map_byte_budget,
+    render_file_map,
 )
-from tools.filemap.symbols import FileMap, Symbol
 
 LINES = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=120)
 RANGE = re.compile(r"\[\d+(?:-\d+)?\]")
@@ -29,7 +29,7 @@ def classes(count: int, methods: int, *, named: str = "Thing") -> FileMap:
         + "".join(f"    def method_{each}(self, value: int) -> str: ...\n" for each in range(methods))
         for number in range(count)
     )
-    return map_text(source.encode(), "things.py", deadline_seconds=60)
+    return make_file_map_of_text(source.encode(), "things.py", deadline_seconds=60)
 
 
 def test_a_small_file_is_shown_in_full() -> None:
@@ -37,7 +37,7 @@ def test_a_small_file_is_shown_in_full() -> None:
         b'import os\n\n\nclass Cat(Animal):\n    """Purrs."""\n\n'
         b"    async def purr(self, times: int = 1) -> str: ...\n"
     )
-    assert render_map(map_text(source, "cat.py")).text.splitlines() == [
+    assert render_file_map(make_file_map_of_text(source, "cat.py")).text.splitlines() == [
         "File map: cat.py",
         "7 lines | 102 B | Python | 2 symbols",
         "Level: full | Parser: tree-sitter",
@@ -56,22 +56,22 @@ def test_a_small_file_is_shown_in_full() -> None:
 )
 def test_the_more_there_is_the_less_is_said_of_each(count: int, methods: int, level: str) -> None:
     made = classes(count, methods)
-    rendered = render_map(made)
+    rendered = render_file_map(made)
     assert rendered.level == level
     assert f"Level: {level} | Parser: tree-sitter" in rendered.text
-    assert len(rendered.text.encode()) <= MAX_MAP_BYTES
+    assert len(rendered.text.encode()) <= MAX_FILE_MAP_BYTES
 
 
 def test_room_that_is_left_goes_to_signatures() -> None:
-    rendered = render_map(classes(60, 40))
+    rendered = render_file_map(classes(60, 40))
     assert "method method_0(self, value: int) -> str [" in rendered.text
     assert "method method_39 [" in rendered.text, "of the last ones the names alone"
-    assert len(rendered.text) > 0.95 * MAX_MAP_BYTES
+    assert len(rendered.text) > 0.95 * MAX_FILE_MAP_BYTES
 
 
 def test_what_has_no_line_of_its_own_is_told_by_kind_and_range_of_names() -> None:
     """As an index does it: not both ends of the file, but what stands where."""
-    rendered = render_map(classes(5000, 2), budget_bytes=8000)
+    rendered = render_file_map(classes(5000, 2), budget_bytes=8000)
     told = re.findall(
         r"^… ([\d,]+) class: (Thing\d+) … (Thing\d+) in lines ([\d,]+) to ([\d,]+)$",
         rendered.text,
@@ -91,7 +91,7 @@ def test_long_symbols_are_chosen_before_short_ones_and_fields_last() -> None:
     source = "".join(f"LIMIT_{number} = {number}\n" for number in range(300))
     source += "".join(f"def short_{number}(): ...\n" for number in range(100))
     source += "def long_one():\n" + "    x()\n" * 50
-    text = render_map(map_text(source.encode(), "a.py"), budget_bytes=4000).text
+    text = render_file_map(make_file_map_of_text(source.encode(), "a.py"), budget_bytes=4000).text
     assert "function long_one [401-451]" in text
     assert "function short_99 [400]" in text
     assert re.search(r"… \d+ constant: LIMIT_\d+ … LIMIT_\d+ in lines \d+ to 300", text)
@@ -100,25 +100,29 @@ def test_long_symbols_are_chosen_before_short_ones_and_fields_last() -> None:
 def test_a_chosen_symbol_stands_below_what_it_belongs_to() -> None:
     source = "type T struct{ a int }\n" + "func f() {}\n" * 2000
     source += "func (t T) Long() {\n" + "\tx()\n" * 90 + "}\n"
-    lines = render_map(map_text(source.encode(), "a.go"), budget_bytes=2000).text.splitlines()
+    lines = render_file_map(
+        make_file_map_of_text(source.encode(), "a.go"), budget_bytes=2000
+    ).text.splitlines()
     owner = next(number for number, line in enumerate(lines) if line.startswith("struct T [1]"))
     assert any(line.startswith("  method Long [") for line in lines[owner + 1 : owner + 3])
 
 
 def test_what_the_page_shows_whole_is_not_told_again() -> None:
     source = "".join(f"def function_{number}():\n    pass\n" for number in range(300))
-    text = render_map(map_text(source.encode(), "a.py"), budget_bytes=8000, without=(1, 401)).text
+    text = render_file_map(
+        make_file_map_of_text(source.encode(), "a.py"), budget_bytes=8000, without=(1, 401)
+    ).text
     assert "Note: what lies in lines 1 to 401 is not told again" in text
     assert "function_199" not in text, "lines 399 and 400: whole on the page"
     assert "function function_200" in text, "begins on the page and ends behind it"
     assert "function function_299" in text
-    whole = render_map(map_text(source.encode(), "a.py"), without=(1, 600)).text
+    whole = render_file_map(make_file_map_of_text(source.encode(), "a.py"), without=(1, 600)).text
     assert "(no symbols in the other lines)" in whole
 
 
 def test_every_line_of_a_symbol_is_distinguished_from_the_text() -> None:
     """So that a person can go to what stands there, without the text being read back."""
-    rendered = render_map(classes(3, 2))
+    rendered = render_file_map(classes(3, 2))
     lines = rendered.text.split("\n")
     for row, shown in enumerate(rendered.lines, rendered.first_symbol_row):
         assert lines[row] == shown.text
@@ -143,44 +147,46 @@ def test_more_room_shows_the_same_symbols_and_some_more(
         + "    x = 1\n" * fields
         for number, (methods, fields) in enumerate(shape)
     )
-    made = map_text(source.encode(), "a.py")
+    made = make_file_map_of_text(source.encode(), "a.py")
 
     def shown(bytes_: int) -> set[int]:
-        return {line.index for line in render_map(made, budget_bytes=bytes_).lines if line.index >= 0}
+        return {line.index for line in render_file_map(made, budget_bytes=bytes_).lines if line.index >= 0}
 
     assert shown(budget) <= shown(budget + more)
 
 
 def test_the_path_tells_files_of_one_name_apart() -> None:
-    made = map_text(b"x = 1\n", "src/deep/" * 40 + "index.py")
-    first = render_map(made).text.splitlines()[0]
+    made = make_file_map_of_text(b"x = 1\n", "src/deep/" * 40 + "index.py")
+    first = render_file_map(made).text.splitlines()[0]
     assert first.startswith("File map: …")
     assert first.endswith("/src/deep/index.py")
     assert len(first) <= 130
-    assert render_map(map_text(b"x = 1\n", "src/index.py")).text.startswith("File map: src/index.py\n")
+    assert render_file_map(make_file_map_of_text(b"x = 1\n", "src/index.py")).text.startswith(
+        "File map: src/index.py\n"
+    )
 
 
-@pytest.mark.parametrize("level", DETAIL_LEVELS[:-1])
+@pytest.mark.parametrize("level", MAP_DETAIL_LEVELS[:-1])
 def test_a_level_can_be_asked_for(level: str) -> None:
-    rendered = render_map(classes(3, 2), level=level)
+    rendered = render_file_map(classes(3, 2), level=level)
     assert rendered.level == level
     assert ("(self, value: int)" in rendered.text) == (level == "full")
     assert ("method_0" in rendered.text) == (level in ("full", "compact", "minimal"))
 
 
 def test_a_small_window_gets_a_small_map() -> None:
-    assert map_budget_for_window(1_000_000) == 72_000, "two hundredths of the window"
-    assert map_budget_for_window(200_000, most=8_192) == 8_192
-    assert map_budget_for_window(32_000) == 2_304
-    assert map_budget_for_window(32_000, is_asked=True) == 9_216
-    assert map_budget_for_window(0) == 1024
-    assert map_budget_for_window(None, most=8_192) == 8_192
+    assert file_map_byte_budget(1_000_000) == 72_000, "two hundredths of the window"
+    assert file_map_byte_budget(200_000, most=8_192) == 8_192
+    assert file_map_byte_budget(32_000) == 2_304
+    assert file_map_byte_budget(32_000, is_asked=True) == 9_216
+    assert file_map_byte_budget(0) == 1024
+    assert file_map_byte_budget(None, most=8_192) == 8_192
 
 
 def test_numbers_in_brackets_are_always_the_lines() -> None:
     """Parsing a map's lines takes the last `[n]` of a label as its range."""
-    made = map_text(b"int table[12];\nstruct s { char name[3-1]; };\n", "t.c")
-    for line in render_map(made).text.splitlines()[4:-2]:
+    made = make_file_map_of_text(b"int table[12];\nstruct s { char name[3-1]; };\n", "t.c")
+    for line in render_file_map(made).text.splitlines()[4:-2]:
         assert len(RANGE.findall(line)) == 1
 
 
@@ -192,7 +198,7 @@ def test_numbers_in_brackets_are_always_the_lines() -> None:
     notes=st.lists(LINES, max_size=3),
     path=st.text(min_size=1, max_size=200),
     without=st.none() | st.tuples(st.integers(1, 30), st.integers(30, 99)),
-    level=st.none() | st.sampled_from(DETAIL_LEVELS),
+    level=st.none() | st.sampled_from(MAP_DETAIL_LEVELS),
     budget=st.integers(0, 3000) | st.integers(0, 40_000),
 )
 @example(
@@ -238,7 +244,7 @@ def test_no_map_exceeds_its_budget(
         imports=tuple(imports),
         notes=tuple(notes),
     )
-    rendered = render_map(made, budget_bytes=budget, without=without, level=level)
+    rendered = render_file_map(made, budget_bytes=budget, without=without, level=level)
     assert len(rendered.text.encode("utf-8", "replace")) <= budget
     rows = rendered.text.split("\n")
     first = rendered.first_symbol_row
@@ -286,15 +292,15 @@ def grown(widths: list[int], name: str) -> FileMap:
         lambda widths: math.prod(widths) <= 4000
     ),
     name=st.sampled_from(["f", "a_method_with_a_longer_name_", "日本語の名前"]),
-    budget=st.integers(1024, MAX_MAP_BYTES),
+    budget=st.integers(1024, MAX_FILE_MAP_BYTES),
 )
-@example(widths=[1, 2400], name="f", budget=MAX_MAP_BYTES)
+@example(widths=[1, 2400], name="f", budget=MAX_FILE_MAP_BYTES)
 @example(widths=[60, 60], name="f", budget=8_000)
 def test_no_symbol_is_left_out_while_there_is_room_for_some(
     widths: list[int], name: str, budget: int
 ) -> None:
     made = grown(widths, name)
-    rendered = render_map(made, budget_bytes=budget)
+    rendered = render_file_map(made, budget_bytes=budget)
     size = len(rendered.text.encode())
     assert size <= budget
     if rendered.shown_symbol_count == len(made.symbols):
@@ -305,7 +311,7 @@ def test_no_symbol_is_left_out_while_there_is_room_for_some(
 
 
 def test_a_map_as_json_is_one_line_with_parents_as_indices() -> None:
-    line = json.dumps(map_data(map_text(b"class A:\n    def b(self): ...\n", "a.py")))
+    line = json.dumps(file_map_json(make_file_map_of_text(b"class A:\n    def b(self): ...\n", "a.py")))
     assert "\n" not in line
     told = json.loads(line)
     assert {"path", "language", "parser", "totalLines", "totalBytes", "elapsedMs", "symbols"} <= told.keys()

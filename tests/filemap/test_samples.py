@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from tools.filemap.file_mapper import map_file
-from tools.filemap.rendering.map_rendering import render_map
+from tools.filemap.file_mapper import make_file_map
+from tools.filemap.rendering.file_map_rendering import render_file_map
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "samples"
@@ -23,8 +23,8 @@ def name_of(sample: Path) -> str:
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=name_of)
 def test_the_map_of_a_sample_is_as_written_down(sample: Path) -> None:
-    outline = structs.replace(map_file(sample, deadline_seconds=60), path=sample.name)
-    made = render_map(outline, level="full").text + "\n"
+    outline = structs.replace(make_file_map(sample, deadline_seconds=60), path=sample.name)
+    made = render_file_map(outline, level="full").text + "\n"
     golden = HERE / "golden" / (name_of(sample) + ".txt")
     if os.environ.get("WRITE_GOLDEN"):
         golden.parent.mkdir(exist_ok=True)
@@ -34,7 +34,7 @@ def test_the_map_of_a_sample_is_as_written_down(sample: Path) -> None:
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=name_of)
 def test_children_lie_within_the_file_and_know_their_parents(sample: Path) -> None:
-    made = map_file(sample, deadline_seconds=60)
+    made = make_file_map(sample, deadline_seconds=60)
     for index, symbol in enumerate(made.symbols):
         assert 1 <= symbol.start_line <= symbol.end_line <= made.total_lines
         assert symbol.parent != index

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tools.filemap.file_mapper import map_text
+from tools.filemap.file_mapper import make_file_map_of_text
 
 
 def outline(source: str, file: str) -> list[tuple[str, str, int, int, str]]:
     """Kind, name, first and last line, and what each symbol belongs to."""
-    made = map_text(source.encode(), file)
+    made = make_file_map_of_text(source.encode(), file)
     return [
         (
             each.kind,

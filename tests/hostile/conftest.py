@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 
 
 @pytest.fixture
@@ -15,8 +15,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def paths(folder: Path) -> Paths:
-    return Paths.from_env({"HOME": str(folder.parent)}, folder)
+def paths(folder: Path) -> BayouPaths:
+    return BayouPaths.from_env({"HOME": str(folder.parent)}, folder)
 
 
 @pytest.fixture

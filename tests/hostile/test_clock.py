@@ -18,7 +18,7 @@ from app.providers import scripted
 from app.providers.adapters import google_identity
 from app.providers.credentials import Credentials
 from app.providers.errors import read_retry_after_ms
-from app.sessions.session_library import latest_session, list_sessions, session_folder
+from app.sessions.session_library import latest_session, list_sessions, session_folder_of_project
 from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from tests.engine.scripted_session import ScriptedSession
@@ -107,7 +107,7 @@ async def test_a_run_goes_on_as_if_the_clock_had_not_been_set(tmp_path: Path, cl
 
 
 def a_session(root: Path, cwd: Path, words: str, written: float) -> Path:
-    log = SessionLog.create(session_folder(root, cwd), cwd)
+    log = SessionLog.create(session_folder_of_project(root, cwd), cwd)
     log.append(user_entry(words))
     log.append(assistant_entry("yes"))
     log.close()
@@ -128,7 +128,7 @@ def test_a_session_of_the_future_is_not_the_last_one(tmp_path: Path):
     a_session(tmp_path / "s", tmp_path, "tomorrow", now + DAY)
     last = a_session(tmp_path / "s", tmp_path, "now", now)
     a_session(tmp_path / "s", tmp_path, "yesterday", now - DAY)
-    assert latest_session(session_folder(tmp_path / "s", tmp_path)) == last
+    assert latest_session(session_folder_of_project(tmp_path / "s", tmp_path)) == last
     listed = [one.first_prompt for one in list_sessions(tmp_path / "s", tmp_path)]
     assert listed == ["now", "yesterday", "tomorrow"]
 
@@ -138,7 +138,7 @@ def test_where_all_sessions_are_of_the_future_the_last_of_them_is_it(tmp_path: P
     now = time.time()
     a_session(tmp_path / "s", tmp_path, "first", now + DAY)
     last = a_session(tmp_path / "s", tmp_path, "second", now + 2 * DAY)
-    assert latest_session(session_folder(tmp_path / "s", tmp_path)) == last
+    assert latest_session(session_folder_of_project(tmp_path / "s", tmp_path)) == last
 
 
 @pytest.mark.parametrize("off", [-DAY, 0, DAY])

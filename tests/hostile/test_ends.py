@@ -12,7 +12,7 @@ from tests.hostile.setups import MODEL, piece, use_model_at
 from tests.modes.processes import COLD_RPC, lines_until, put, start
 from tests.providers.loopback import Reply, loopback, sse
 from tests.tools.conftest import ToolCaller
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 TRIES = 4
 """A busy machine spoils one; the best of them counts."""
@@ -43,7 +43,7 @@ async def test_sigterm_ends_rpc_without_waiting_for_a_limit(tmp_path: Path, what
 
 
 async def test_a_hundred_commands_at_once_cost_little_more_than_their_shells(tmp_path: Path):
-    workspace = Workspace(tmp_path)
+    workspace = SessionWorkspace(tmp_path)
     hands = ToolCaller(workspace)
     await hands("bash", command="true")
     ratios: list[float] = []

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.trust.content_fingerprint import MAX_FINGERPRINT_BYTES, MAX_FINGERPRINT_FILES
-from app.resources.trust.project_trust import decide_trust, store_answer, trust_question_for
+from app.resources.trust.project_trust import decide_project_trust, store_trust_answer, trust_question_for
 from tests.hostile.conftest import Put
 from tests.hostile.repositories import git, repository
 
 
-def trusted_now(paths: Paths) -> bool:
-    return decide_trust(paths, can_ask=True).is_trusted
+def trusted_now(paths: BayouPaths) -> bool:
+    return decide_project_trust(paths, can_ask=True).is_trusted
 
 
 Change = Callable[[Path, Put], Path]
@@ -117,10 +117,10 @@ def skills_of_all_agents(folder: Path, put: Put) -> Path:
     ],
     ids=lambda prepare: prepare.__name__,
 )
-def test_a_change_is_seen(prepare: Change, paths: Paths, folder: Path, put: Put) -> None:
+def test_a_change_is_seen(prepare: Change, paths: BayouPaths, folder: Path, put: Put) -> None:
     """Also one that leaves size and times as they were."""
     file = prepare(folder, put)
-    store_answer(paths, trust_question_for(paths), is_trusted=True)
+    store_trust_answer(paths, trust_question_for(paths), is_trusted=True)
     assert trusted_now(paths)
     before = file.stat()
     text = file.read_text()
@@ -130,7 +130,9 @@ def test_a_change_is_seen(prepare: Change, paths: Paths, folder: Path, put: Put)
 
 
 @pytest.mark.parametrize("what", ["files", "bytes"])
-def test_above_a_limit_nothing_can_be_vouched_for(what: str, paths: Paths, folder: Path, put: Put) -> None:
+def test_above_a_limit_nothing_can_be_vouched_for(
+    what: str, paths: BayouPaths, folder: Path, put: Put
+) -> None:
     place = folder / ".bayou" / "extensions" / "one"
     put(place / "__init__.py", "x = 1")
     if what == "files":
@@ -142,34 +144,36 @@ def test_above_a_limit_nothing_can_be_vouched_for(what: str, paths: Paths, folde
     question = trust_question_for(paths)
     assert [item.path for item in question.exceeded_limit] == [".bayou/extensions/one"]
     with pytest.raises(Exception, match="more files than bayou can check"):
-        store_answer(paths, question, is_trusted=True)
+        store_trust_answer(paths, question, is_trusted=True)
     assert not trusted_now(paths)
 
 
 def test_loops_pipes_and_what_cannot_be_read_keep_nothing_waiting(
-    paths: Paths, folder: Path, put: Put
+    paths: BayouPaths, folder: Path, put: Put
 ) -> None:
     place = folder / ".bayou" / "extensions" / "one"
     put(place / "__init__.py", "x = 1")
     (place / "round").symlink_to(place)
     (place / "nowhere").symlink_to(folder / "nowhere")
     os.mkfifo(place / "pipe")
-    store_answer(paths, trust_question_for(paths), is_trusted=True)
+    store_trust_answer(paths, trust_question_for(paths), is_trusted=True)
     assert trusted_now(paths)
 
 
-def test_a_trusted_parent_does_not_vouch_for_a_clone_below_it(paths: Paths, folder: Path, put: Put) -> None:
+def test_a_trusted_parent_does_not_vouch_for_a_clone_below_it(
+    paths: BayouPaths, folder: Path, put: Put
+) -> None:
     put(paths.trust_file, f'{{"{folder}": true}}')
     below = folder / "vendor" / "theirs"
     put(below / ".bayou" / "extensions" / "x.py", "x = 1")
-    inner = Paths.from_env({"HOME": str(paths.home)}, below)
+    inner = BayouPaths.from_env({"HOME": str(paths.home)}, below)
     assert trusted_now(inner), "the person wrote that all below is trusted"
     repository(below)
     assert not trusted_now(inner)
 
 
 @pytest.mark.parametrize("how", ["bare", "file", "link"])
-def test_every_form_of_clone(how: str, paths: Paths, folder: Path, put: Put) -> None:
+def test_every_form_of_clone(how: str, paths: BayouPaths, folder: Path, put: Put) -> None:
     put(paths.trust_file, f'{{"{folder}": true}}')
     below = folder / "theirs"
     put(below / ".bayou" / "extensions" / "x.py", "x = 1")
@@ -180,32 +184,34 @@ def test_every_form_of_clone(how: str, paths: Paths, folder: Path, put: Put) -> 
     else:
         repository(folder / "other")
         (below / ".git").symlink_to(folder / "other" / ".git")
-    assert not trusted_now(Paths.from_env({"HOME": str(paths.home)}, below))
+    assert not trusted_now(BayouPaths.from_env({"HOME": str(paths.home)}, below))
 
 
 def test_an_answer_about_the_top_covers_what_a_folder_below_has_in_common_with_it(
-    paths: Paths, folder: Path, put: Put
+    paths: BayouPaths, folder: Path, put: Put
 ) -> None:
     repository(folder)
     git(folder, "config", "core.hooksPath", ".husky")
-    store_answer(paths, trust_question_for(paths), is_trusted=True)
-    below = Paths.from_env({"HOME": str(paths.home)}, folder / "src")
+    store_trust_answer(paths, trust_question_for(paths), is_trusted=True)
+    below = BayouPaths.from_env({"HOME": str(paths.home)}, folder / "src")
     below.cwd.mkdir()
     assert trusted_now(below)
     put(below.project_dir / "extensions" / "x.py", "x = 1")
     assert not trusted_now(below)
 
 
-def test_configuration_of_a_repository_is_part_of_it(paths: Paths, folder: Path) -> None:
+def test_configuration_of_a_repository_is_part_of_it(paths: BayouPaths, folder: Path) -> None:
     repository(folder)
     git(folder, "config", "core.sshCommand", "ssh -4")
-    store_answer(paths, trust_question_for(paths), is_trusted=True)
+    store_trust_answer(paths, trust_question_for(paths), is_trusted=True)
     assert trusted_now(paths)
     git(folder, "config", "core.sshCommand", "evil")
     assert not trusted_now(paths)
 
 
-def test_a_prefix_does_not_make_bayou_walk_or_read_for_ever(paths: Paths, folder: Path, put: Put) -> None:
+def test_a_prefix_does_not_make_bayou_walk_or_read_for_ever(
+    paths: BayouPaths, folder: Path, put: Put
+) -> None:
     """All of a large folder, again and again, before anybody was asked."""
     for number in range(30):
         for deep in range(30):

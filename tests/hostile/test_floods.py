@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from app.sessions.old_outputs import delete_old_outputs
+from app.sessions.old_command_outputs import delete_old_command_outputs
 from app.sessions.session_log import SessionLog
 from tests.hostile.setups import (
     MODEL,
@@ -17,9 +17,9 @@ from tests.providers.loopback import Received, Reply, loopback
 from tests.sessions.make_entries import user_entry
 from tests.support.warm_bayou import BAYOU
 from tests.tools.conftest import ToolCaller
-from tools.files.artifacts import Artifacts
+from tools.files.output_artifacts import OutputArtifacts
 from tools.running.shell_settings import ShellSettings
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 
 async def answer_to(command: str, folder: Path) -> str:
@@ -58,7 +58,7 @@ def test_the_usual_limit_is_ten_minutes():
 
 
 async def test_the_limit_is_lifted_from_what_a_person_sends_to_the_background(tmp_path: Path):
-    workspace = Workspace(tmp_path, shell=lambda: ShellSettings(default_timeout=1))
+    workspace = SessionWorkspace(tmp_path, shell=lambda: ShellSettings(default_timeout=1))
     hands = ToolCaller(workspace)
 
     class Jobs:
@@ -79,8 +79,8 @@ async def test_the_limit_is_lifted_from_what_a_person_sends_to_the_background(tm
 
 
 async def test_one_session_keeps_its_newest_outputs_within_its_limit(tmp_path: Path):
-    artifacts = Artifacts(tmp_path / "s.artifacts", command_bytes=1_000_000, session_bytes=3_000_000)
-    workspace = Workspace(tmp_path, artifacts=artifacts)
+    artifacts = OutputArtifacts(tmp_path / "s.artifacts", command_bytes=1_000_000, session_bytes=3_000_000)
+    workspace = SessionWorkspace(tmp_path, artifacts=artifacts)
     hands = ToolCaller(workspace)
     for number in range(8):
         assert "Full output: " in await hands.text(
@@ -107,7 +107,7 @@ def test_outputs_of_old_sessions_go_first_and_those_of_open_ones_never(tmp_path:
         if number:
             log.close()
         logs.append(log)
-    assert delete_old_outputs([tmp_path, tmp_path / "project"], limit=3000) == 2000
+    assert delete_old_command_outputs([tmp_path, tmp_path / "project"], limit=3000) == 2000
     there = [log.path.with_suffix(".artifacts").exists() for log in logs if log.path]
     assert there == [True, False, False, True, True]
     assert all(log.path and log.path.exists() for log in logs)
@@ -116,8 +116,8 @@ def test_outputs_of_old_sessions_go_first_and_those_of_open_ones_never(tmp_path:
 
 async def test_room_is_made_before_the_first_output_of_a_session(tmp_path: Path):
     asked: list[bool] = []
-    workspace = Workspace(
-        tmp_path, artifacts=Artifacts(tmp_path / "s", before_first=lambda: asked.append(True))
+    workspace = SessionWorkspace(
+        tmp_path, artifacts=OutputArtifacts(tmp_path / "s", before_first=lambda: asked.append(True))
     )
     hands = ToolCaller(workspace)
     await hands("bash", command="echo short")

@@ -28,7 +28,7 @@ from tests.hostile.setups import (
 from tests.modes.processes import COLD_RPC, lines_until, put, start
 from tests.providers.loopback import Loopback, Received, Reply, loopback
 from tests.support.warm_bayou import BAYOU
-from tools.files.private_folders import last_resort_folder
+from tools.files.private_folders import fallback_temporary_folder
 
 ANSWER = "The answer that must not be lost. " * 400
 
@@ -78,7 +78,7 @@ async def test_an_answer_is_printed_and_the_full_disk_is_named_at_the_end(server
     kept = Path(named)
     assert texts(entries_of(kept.parent)) == ["Say it", ANSWER]
     assert [mode_of(path) for path in (kept, kept.parent, kept.parent.parent)] == [0o600, 0o700, 0o700]
-    assert kept.parent.parent == last_resort_folder()
+    assert kept.parent.parent == fallback_temporary_folder()
     shutil.rmtree(kept.parent)
 
 

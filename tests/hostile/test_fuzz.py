@@ -15,11 +15,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.resources.paths import Paths
-from app.resources.settings.settings_reader import read_layer
+from app.resources.paths import BayouPaths
+from app.resources.settings.settings_reader import read_settings_layer
 from app.resources.trust.project_trust import (
-    decide_trust,
-    store_answer,
+    decide_project_trust,
+    store_trust_answer,
     trust_file_problem,
     trust_question_for,
 )
@@ -35,9 +35,9 @@ from tests.providers.loopback import Reply, loopback
 from tests.providers.wire_formats import ANSWERS, ask, model_for
 from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 from tests.tools.conftest import HARMFUL, ToolCaller
-from tools.base import ToolError
 from tools.git.git_config import read_git_configuration
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolError
 from widgets.emulator.emulator import TerminalEmulator
 from widgets.transcript.leaves import ansi_text
 from widgets.transcript.markdown.markdown_leaves import parse_markdown
@@ -107,7 +107,7 @@ def test_settings(tmp_path: Path, is_new: bool):
 
     def attempt(data: bytes) -> None:
         file.write_bytes(data)
-        assert all(str(problem) for problem in read_layer(file, is_project=True)[1])
+        assert all(str(problem) for problem in read_settings_layer(file, is_project=True)[1])
 
     try_all("settings", [own, sound], is_new, attempt)
 
@@ -115,7 +115,7 @@ def test_settings(tmp_path: Path, is_new: bool):
 @pytest.mark.parametrize("is_new", LANES)
 def test_trust_files(tmp_path: Path, is_new: bool):
     """A folder is trusted only if the complete file says so; later answers keep earlier ones."""
-    paths = Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project")
+    paths = BayouPaths.from_env({"HOME": str(tmp_path)}, tmp_path / "project")
     (paths.cwd / ".bayou").mkdir(parents=True)
     (paths.cwd / ".bayou" / "settings.json").write_text('{"shellPath": "/tmp/x"}')
     paths.trust_file.parent.mkdir(parents=True)
@@ -129,14 +129,14 @@ def test_trust_files(tmp_path: Path, is_new: bool):
     def attempt(data: bytes) -> None:
         paths.trust_file.write_bytes(data)
         said = _said_of(data, paths.cwd, tmp_path)
-        assert decide_trust(paths).is_trusted == said, said
+        assert decide_project_trust(paths).is_trusted == said, said
         problem, before = trust_file_problem(paths.trust_file), paths.trust_file.read_bytes()
         try:
-            store_answer(paths, trust_question_for(paths), is_trusted=False)
+            store_trust_answer(paths, trust_question_for(paths), is_trusted=False)
         except FileError:
             assert problem and paths.trust_file.read_bytes() == before
             return
-        assert not problem and not decide_trust(paths).is_trusted
+        assert not problem and not decide_project_trust(paths).is_trusted
 
     try_all("trust", [json.dumps(one).encode() for one in sound], is_new, attempt)
 
@@ -237,7 +237,7 @@ async def test_tool_arguments(tmp_path: Path, is_new: bool):
     (tmp_path / "in" / "deep").mkdir(parents=True)
     project = tmp_path / "in" / "deep" / "project"
     project.mkdir()
-    hands = ToolCaller(Workspace(project))
+    hands = ToolCaller(SessionWorkspace(project))
     for data in cases("arguments", [json.dumps(call).encode() for call in CALLS], is_new):
         (project / "a.txt").write_text("one\n" * 20)
         try:

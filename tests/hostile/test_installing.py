@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.extensions.packages.package_contents import PackageError
-from app.extensions.packages.package_installer import installed_packages, stage_package
-from app.resources.paths import Paths
+from app.extensions.packages.package_installer import list_installed_packages, stage_package
+from app.resources.paths import BayouPaths
 from tests.hostile.conftest import Put, program
 
 REFUSED = [
@@ -38,7 +38,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_no_name_is_refused_before_anything_is_started(
-    what: str, paths: Paths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, put: Put
+    what: str, paths: BayouPaths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, put: Put
 ) -> None:
     for place in (folder, folder / "here"):
         put(place / "setup.py", f"open({str(mark)!r}, 'w')\n")
@@ -47,11 +47,11 @@ def test_what_is_no_name_is_refused_before_anything_is_started(
     with pytest.raises(PackageError, match="write a package name"):
         stage_package(paths, f"pip:{what}")
     assert not mark.exists()
-    assert installed_packages(paths) == ()
+    assert list_installed_packages(paths) == ()
 
 
 def test_a_pip_in_the_folder_is_not_taken_for_pip(
-    paths: Paths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, put: Put
+    paths: BayouPaths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, put: Put
 ) -> None:
     put(folder / "pip.py", f"open({str(mark)!r}, 'w')\n")
     put(folder / "uv.toml", 'index-url = "https://example.org"\n')
@@ -66,7 +66,7 @@ def test_a_pip_in_the_folder_is_not_taken_for_pip(
 
 
 def test_a_source_is_not_built(
-    paths: Paths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch
+    paths: BayouPaths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An index that offers nothing but source."""
     import tarfile
@@ -107,7 +107,7 @@ def wheel(folder: Path, name: str, *requires: str) -> None:
 
 @pytest.mark.parametrize("is_deep", [False, True])
 def test_a_distribution_that_depends_on_an_address_is_refused_before_it_is_fetched(
-    paths: Paths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, put: Put, is_deep: bool
+    paths: BayouPaths, folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, put: Put, is_deep: bool
 ) -> None:
     """pip would build it, only wheels or not."""
     put(
@@ -127,12 +127,12 @@ def test_a_distribution_that_depends_on_an_address_is_refused_before_it_is_fetch
         monkeypatch.setenv(f"UV_{name}", value)
     with pytest.raises(PackageError):
         stage_package(paths, "pip:theirs")
-    assert not mark.exists() and installed_packages(paths) == ()
+    assert not mark.exists() and list_installed_packages(paths) == ()
     staged = stage_package(paths, "pip:fine")
     assert staged.package.revision == "1.0" and (staged.place / "plain.py").is_file()
 
 
-def test_a_package_with_a_link_out_of_it_is_refused(paths: Paths, folder: Path, put: Put) -> None:
+def test_a_package_with_a_link_out_of_it_is_refused(paths: BayouPaths, folder: Path, put: Put) -> None:
     put(folder / "theirs" / "one.py", "def extension(api): ...")
     put(folder / "elsewhere.py", "def extension(api): ...")
     (folder / "theirs" / "two.py").symlink_to(folder / "elsewhere.py")
@@ -140,14 +140,16 @@ def test_a_package_with_a_link_out_of_it_is_refused(paths: Paths, folder: Path, 
         stage_package(paths, str(folder / "theirs"))
 
 
-def test_a_name_of_a_file_cannot_add_lines_to_what_is_shown(paths: Paths, folder: Path, put: Put) -> None:
+def test_a_name_of_a_file_cannot_add_lines_to_what_is_shown(
+    paths: BayouPaths, folder: Path, put: Put
+) -> None:
     put(folder / "theirs" / "extensions" / "one.py\n  skill: harmless.py", "def extension(api): ...")
     (line,) = stage_package(paths, str(folder / "theirs")).package.contents.describe_lines()
     assert line.startswith("runs Python code: ") and "\n" not in line
 
 
 def test_a_manifest_that_is_nested_too_deeply_is_refused_with_its_name(
-    paths: Paths, folder: Path, put: Put
+    paths: BayouPaths, folder: Path, put: Put
 ) -> None:
     put(folder / "theirs" / "bayou.json", "[" * 100_000)
     with pytest.raises(PackageError, match="cannot be read"):

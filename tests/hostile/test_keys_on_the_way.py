@@ -13,7 +13,7 @@ import pytest
 
 from app.assembly.crash_report import report_crash
 from app.providers.secret_references import CredentialError
-from app.providers.signin.pkce import RedirectServer, parse_authorization_code
+from app.providers.signin.pkce import OAuthRedirectServer, parse_authorization_code
 from tests.hostile.setups import (
     MODEL,
     answer_body,
@@ -157,7 +157,7 @@ async def visit(port: int, target: str) -> bytes:
 
 
 async def test_a_sign_in_waits_on_when_another_page_sends_the_browser_to_it():
-    async with RedirectServer(0, "/callback", "our-state") as callback:
+    async with OAuthRedirectServer(0, "/callback", "our-state") as callback:
         for target in (
             "/callback?code=theirs",
             "/callback?code=theirs&state=guess",

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from app.extensions.run_program import run_program
+from app.extensions.extension_programs import run_program
 from tests.modes.processes import COLD_RPC, lines_until, put, start
 from tests.support.terminals import terminal
 from tests.tools.conftest import ToolCaller
-from tools.running.browser import open_page
 from tools.running.shell_settings import ShellSettings
+from tools.running.user_browser import open_page_in_browser
 from tools.running.user_shell.user_commands import run_user_command
-from tools.running.withheld_variables import is_secret_variable
-from tools.workspace import Workspace
+from tools.running.withheld_environment_variables import is_secret_variable
+from tools.session_workspace import SessionWorkspace
 
 KEY = "planted-key-31ab97"
 AS_ANYBODY = """
@@ -31,13 +31,13 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's"
 
 @pytest.fixture
 def workspace(tmp_path: Path):
-    workspace = Workspace(tmp_path)
+    workspace = SessionWorkspace(tmp_path)
     yield workspace
     workspace.close()
 
 
 @pytest.fixture
-def hands(workspace: Workspace) -> ToolCaller:
+def hands(workspace: SessionWorkspace) -> ToolCaller:
     return ToolCaller(workspace)
 
 
@@ -124,7 +124,7 @@ ORDINARY_VARIABLES = {
 
 @pytest.mark.parametrize("name", SECRETS)
 async def test_what_looks_like_a_secret_is_not_in_the_environment_of_commands(
-    name: str, hands: ToolCaller, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    name: str, hands: ToolCaller, workspace: SessionWorkspace, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv(name, SECRETS[name])
     assert SECRETS[name].split("\n")[0] not in await hands.text("bash", command="env")
@@ -139,7 +139,7 @@ def test_ordinary_variables_go_on_as_they_are(name: str):
 
 
 async def test_the_result_of_a_command_that_missed_a_variable_says_so(
-    hands: ToolCaller, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, workspace: SessionWorkspace, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("GITHUB_TOKEN", KEY)
     monkeypatch.setenv("STRIPE_KEY", KEY)
@@ -228,12 +228,12 @@ async def test_a_browser_gets_no_key_and_is_none_of_the_folder(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setenv("PATH", f"{tmp_path}:.:{os.environ['PATH']}")
-    await open_page("https://example.invalid/", outside=tmp_path)
+    await open_page_in_browser("https://example.invalid/", outside=tmp_path)
     assert not given.exists()
     monkeypatch.setenv("BROWSER", str(tmp_path / "xdg-open"))
-    await open_page("file:///etc/passwd", outside=tmp_path / "elsewhere")
+    await open_page_in_browser("file:///etc/passwd", outside=tmp_path / "elsewhere")
     assert not given.exists()
-    await open_page("https://example.invalid/", outside=tmp_path / "elsewhere")
+    await open_page_in_browser("https://example.invalid/", outside=tmp_path / "elsewhere")
     async with asyncio.timeout(60):
         while not given.exists() or not given.read_text():  # noqa: ASYNC110  (another process writes it)
             await asyncio.sleep(0.02)
@@ -244,11 +244,11 @@ async def test_programs_that_bayou_starts_by_itself_get_no_key_either(
     tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """A command in the background could read it from their environment."""
-    from tools.git.git_command import make_git_command
+    from tools.git.git_command import make_read_only_git_command
     from tools.git.git_config import read_git_configuration
 
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    command = make_git_command(
+    command = make_read_only_git_command(
         tmp_path, "status", repository=read_git_configuration(home=own_home), home=own_home
     )
     assert command is not None and KEY not in str(command.environment)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.paths import Paths
-from app.resources.trust.project_trust import forget_answer, store_answer, trust_question_for
+from app.resources.paths import BayouPaths
+from app.resources.trust.project_trust import forget_trust_answer, store_trust_answer, trust_question_for
 from app.values.user_errors import FileError
 from tests.hostile.setups import COLD_BAYOU, MODEL, answer_body, piece, run, use_model_at, write_user_settings
 from tests.modes.processes import put, start
@@ -16,7 +16,7 @@ from tests.providers.loopback import Loopback, Reply, loopback, sse
 from tests.support.terminals import terminal
 from tests.support.warm_bayou import BAYOU
 from tests.tools.conftest import ToolCaller
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 DIGITS = "9" * 5000
 JSON = {"Content-Type": "application/json"}
@@ -110,13 +110,13 @@ def test_a_pipe_in_place_of_the_keys_is_told_of(tmp_path: Path):
 
 
 def test_an_answer_about_a_folder_does_not_overwrite_what_cannot_be_read(tmp_path: Path):
-    paths = Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project")
+    paths = BayouPaths.from_env({"HOME": str(tmp_path)}, tmp_path / "project")
     paths.trust_file.parent.mkdir(parents=True)
     paths.trust_file.write_text('{"/elsewhere": {"trusted": false, "fingerprint": "f"')
     with pytest.raises(FileError, match=r"trust\.json, line 1"):
-        store_answer(paths, trust_question_for(paths), is_trusted=True)
+        store_trust_answer(paths, trust_question_for(paths), is_trusted=True)
     with pytest.raises(FileError):
-        forget_answer(paths, paths.cwd)
+        forget_trust_answer(paths, paths.cwd)
     assert "/elsewhere" in paths.trust_file.read_text()
 
 
@@ -153,7 +153,7 @@ async def test_a_named_pipe_with_a_writer_is_read(server: Loopback, tmp_path: Pa
 @pytest.mark.parametrize("tool", ["read", "write", "edit", "grep", "find"])
 async def test_tools_do_not_wait_for_pipes(tmp_path: Path, tool: str):
     os.mkfifo(tmp_path / "pipe")
-    hands = ToolCaller(Workspace(tmp_path))
+    hands = ToolCaller(SessionWorkspace(tmp_path))
     more = {"write": {"content": "x"}, "edit": {"oldText": "a", "newText": "b"}, "grep": {"pattern": "x"},
             "find": {"pattern": "*"}}.get(tool, {})  # fmt: skip
     assert "pipe" in await hands.error(tool, path="pipe", **more)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.status.status_lines import git_state
+from app.tui.status.status_lines import query_git_state
 from tests.hostile.conftest import Put, program
 from tests.hostile.repositories import git, make_stale, repository
 from tests.support.terminals import terminal
-from tools.filemap import ctags
-from tools.git.git_command import make_git_command
+from tools.filemap import ctags_outline
+from tools.git.git_command import make_read_only_git_command
 from tools.git.git_repository import find_repository
-from tools.running.own_programs import find_own_program
+from tools.running.programs_outside_project import find_program_outside_project
 from tools.searching.ripgrep import find_bundled_ripgrep
 from widgets.completion.file_index import FileIndex
 
@@ -115,14 +115,14 @@ async def test_the_status_line_starts_nothing_of_a_repository(
     git(opened, "status")
     assert mark.exists(), "the attack itself does not work, so that this would prove nothing"
     mark.unlink()
-    await git_state(opened, home=folder.parent, is_vouched=lambda: False)
+    await query_git_state(opened, home=folder.parent, is_vouched=lambda: False)
     assert not mark.exists()
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
 async def test_nor_does_it_after_the_yes(attack: Attack, folder: Path, trap: Path, mark: Path) -> None:
     opened = attack(folder, trap)
-    await git_state(opened, home=folder.parent, is_vouched=lambda: True)
+    await query_git_state(opened, home=folder.parent, is_vouched=lambda: True)
     assert not mark.exists()
 
 
@@ -141,8 +141,8 @@ def test_opening_the_full_screen_runs_nothing(attack: Attack, folder: Path, trap
 async def test_the_branch_is_reported_all_the_same(folder: Path, trap: Path) -> None:
     fsmonitor(folder, trap)
     (folder / "new.txt").write_text("not committed")
-    assert await git_state(folder, home=folder.parent, is_vouched=lambda: False) == "harbour"
-    assert await git_state(folder, home=folder.parent, is_vouched=lambda: True) == "harbour*"
+    assert await query_git_state(folder, home=folder.parent, is_vouched=lambda: False) == "harbour"
+    assert await query_git_state(folder, home=folder.parent, is_vouched=lambda: True) == "harbour*"
 
 
 def test_the_branch_of_every_kind_of_repository(folder: Path) -> None:
@@ -166,7 +166,7 @@ def test_the_branch_of_every_kind_of_repository(folder: Path) -> None:
 def _head(folder: Path) -> str:
     found = find_repository(folder)
     assert found is not None
-    return found.checked_out_name()
+    return found.branch_or_commit_name()
 
 
 def test_repositories_as_git_makes_them_raise_no_question(folder: Path, tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ async def test_lazy_fetching_starts_nothing(folder: Path, trap: Path, mark: Path
     for tree in (folder / ".git" / "objects").glob("??/*"):
         if git(folder, "cat-file", "-t", tree.parent.name + tree.name).strip() == "tree":
             tree.unlink()
-    await git_state(folder, home=folder.parent, is_vouched=lambda: True)
+    await query_git_state(folder, home=folder.parent, is_vouched=lambda: True)
     assert not mark.exists()
 
 
@@ -257,7 +257,7 @@ def test_programs_of_the_folder_are_not_taken_for_the_machines_own(
     program(folder / "git", f"touch '{mark}'")
     program(folder / "bin" / "git", f"touch '{mark}'")
     monkeypatch.setenv("PATH", f":.:./bin:{folder}/bin:{os.environ['PATH']}")
-    found = find_own_program("git", outside=folder)
+    found = find_program_outside_project("git", outside=folder)
     assert found is not None
     assert not found.startswith(str(folder))
 
@@ -269,7 +269,7 @@ async def test_the_status_line_does_not_run_a_git_of_the_folder(
     program(folder / "git", f"touch '{mark}'")
     monkeypatch.setenv("PATH", f".:{os.environ['PATH']}")
     monkeypatch.chdir(folder)
-    await git_state(folder, home=folder.parent, is_vouched=lambda: False)
+    await query_git_state(folder, home=folder.parent, is_vouched=lambda: False)
     assert not mark.exists()
 
 
@@ -280,7 +280,7 @@ def test_every_git_is_disarmed_and_reads_only(folder: Path, put: Put) -> None:
     found = find_repository(folder)
     assert found is not None
     home = folder.parent
-    command = make_git_command(folder, "status", repository=found.configuration(home), home=home)
+    command = make_read_only_git_command(folder, "status", repository=found.configuration(home), home=home)
     assert command is not None
     settings = {word for before, word in zip(command.argv, command.argv[1:], strict=False) if before == "-c"}
     assert {
@@ -296,13 +296,13 @@ def test_every_git_is_disarmed_and_reads_only(folder: Path, put: Put) -> None:
     assert command.environment["GIT_OPTIONAL_LOCKS"] == "0"
 
 
-@pytest.mark.skipif(ctags._find_ctags() is None, reason="universal-ctags is not installed")
+@pytest.mark.skipif(ctags_outline._find_ctags() is None, reason="universal-ctags is not installed")
 def test_options_files_of_ctags_do_not_count(folder: Path, monkeypatch: pytest.MonkeyPatch, put: Put) -> None:
     """It reads `.ctags.d` of the folder it is started in, before it even says what it can do."""
     put(folder / ".ctags.d" / "mine.ctags", "--_force-quit=7\n")
     monkeypatch.chdir(folder)
-    ctags._find_ctags.cache_clear()
-    assert ctags._find_ctags() is not None
+    ctags_outline._find_ctags.cache_clear()
+    assert ctags_outline._find_ctags() is not None
 
 
 async def test_options_files_of_the_search_do_not_count(

@@ -17,8 +17,8 @@ from bayou.values import text_of
 from tests.engine.scripted_session import ScriptedSession
 from tests.modes.processes import CALLS, results_of, write_settings
 from tests.permits.test_gate import gated_session, results
-from tools.box.abilities import system_abilities
-from tools.box.plan import ConfinementMethod, limit_abilities
+from tools.box.sandbox_features import system_sandbox_features
+from tools.box.sandbox_instructions import ConfinementMethod, limit_features_to_method
 
 LEVELS: tuple[ConfinementMethod, ...] = ("namespaces", "landlock", "none")
 OLD = "old line\n"
@@ -45,7 +45,7 @@ PATCH = "*** Begin Patch\n*** Update File: {}\n@@\n-old line\n+new line\n*** End
 
 
 def on_level(harness: ScriptedSession, level: ConfinementMethod) -> ScriptedSession:
-    abilities = limit_abilities(system_abilities(), level)
+    abilities = limit_features_to_method(system_sandbox_features(), level)
     harness.session.tools.workspace.abilities = lambda: abilities
     return harness
 

@@ -22,7 +22,7 @@ _ELSEWHERE = {
     "open_url",
 }
 _WORTH_A_LOOK = re.compile(
-    r"subprocess|RunningProgram\.start|webbrowser|multiprocessing|\bpty\b|open_url|\bos\b|operations import|git_command"
+    r"subprocess|ChildProgram\.start|webbrowser|multiprocessing|\bpty\b|open_url|\bos\b|operations import|git_command"
 )
 _ROW = re.compile(r"^\| `(?P<place>[\w/.]+:\w+)` \|", re.MULTILINE)
 
@@ -33,13 +33,13 @@ def starts(node: ast.AST, *, is_given_commands: bool) -> bool:
     match node:
         case ast.Attribute(value=ast.Name(id=module), attr=word) if module in _OF_MODULES:
             return _OF_MODULES[module].match(word) is not None
-        case ast.Attribute(value=ast.Name(id="RunningProgram"), attr="start"):
+        case ast.Attribute(value=ast.Name(id="ChildProgram"), attr="start"):
             return True
         case ast.Attribute(attr=word):
             return word in _ELSEWHERE
         case ast.Call(func=ast.Name(id="CommandLine")):
             return is_given_commands
-        case ast.Call(func=ast.Name(id="make_git_command")):
+        case ast.Call(func=ast.Name(id="make_read_only_git_command")):
             return True
     return False
 
@@ -51,7 +51,10 @@ def shipped() -> list[Path]:
 def places() -> set[str]:
     found: set[str] = set()
     for path in shipped():
-        is_given = re.search(r"from tools.operations import .*\bCommandLine\b", path.read_text()) is not None
+        is_given = (
+            re.search(r"from tools.file_and_process_operations import .*\bCommandLine\b", path.read_text())
+            is not None
+        )
         for function in functions(path):
             types = {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Subscript)}
             if any(

@@ -8,14 +8,14 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from app.resources.trust.project_trust import trust_question_for
-from app.tui.features.extensions.feature import TRUST
-from app.tui.features.extensions.trust_screen import GRACE_SECONDS, TrustScreen
+from app.tui.features.extensions.feature import TRUST_FEATURE
+from app.tui.features.extensions.trust_screen import TRUST_KEY_GRACE_SECONDS, ProjectTrustScreen
 from tests.hostile.conftest import Put
 from tests.support.terminals import terminal
 from tests.tui.scripted_app import accept_trust, make_app
-from tools.text import reveal_hidden_characters
-from widgets.lists.rows import ListRow
-from widgets.screens.preview import PreviewPart, PreviewText
+from tools.text_sanitizing import reveal_hidden_characters
+from widgets.lists.list_rows import ListRow
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText
 
 HIDDEN = {
     "a right-to-left override": "touch \u202egnihtyna",
@@ -41,9 +41,9 @@ class Stage(App[Any]):
     def __init__(self, text: str, clock: Clock, yes: ListRow | None) -> None:
         super().__init__()
         self.answer: ListRow | str | None = "none yet"
-        parts = tuple(PreviewPart(text=line) for line in text.split("\n"))
+        parts = tuple(PreviewParagraph(text=line) for line in text.split("\n"))
         answers = (ListRow(id="later", title="Later"), ListRow(id="no", title="No"))
-        self.question = TrustScreen(
+        self.question = ProjectTrustScreen(
             "Trust?", PreviewText(parts=parts), answers, yes=yes, grace=0.3, clock=clock
         )
 
@@ -74,10 +74,10 @@ async def test_the_key_for_yes_counts_after_a_pause() -> None:
     app = Stage("it brings something", clock, YES)
     async with app.run_test() as pilot:
         await pilot.press("ctrl+y")
-        clock.now += GRACE_SECONDS / 2
+        clock.now += TRUST_KEY_GRACE_SECONDS / 2
         await pilot.press("ctrl+y")
         assert app.answer == "none yet"
-        clock.now += GRACE_SECONDS
+        clock.now += TRUST_KEY_GRACE_SECONDS
         await pilot.press("ctrl+y")
         assert app.answer == YES
 
@@ -174,9 +174,9 @@ async def test_what_changes_while_it_is_read_is_not_trusted(tmp_path: Path, put:
     settings = put(home / "project" / ".bayou" / "settings.json", '{"interruptMode": "immediate"}')
     app = make_app(home, extension="def extension(api):\n    pass\n")
     async with app.run_test(size=(120, 30)) as pilot:
-        app.tasks.spawn(app.feature_register.page(TRUST).open())
+        app.tasks.spawn(app.feature_register.page(TRUST_FEATURE).open())
         async with app.settling(pilot):
-            while not isinstance(app.screen, TrustScreen):
+            while not isinstance(app.screen, ProjectTrustScreen):
                 await pilot.pause()
         settings.write_text('{"interruptMode": "immediate", "shellCommandPrefix": "touch /tmp/x;"}')
         await accept_trust(app, pilot)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.assembly.trust_prompt import DECIDE_LATER, DISTRUST_FOLDER, TRUST_FOLDER
+from app.assembly.trust_prompt import DISTRUST_FOLDER_LABEL, TRUST_FOLDER_LABEL, TRUST_LATER_LABEL
 from tests.hostile.conftest import Put
 from tests.hostile.test_keys_stay_with_bayou import told_by
 from tests.hostile.test_later import code
 from tests.modes.processes import lines_until, start
-from tests.modes.processes import put as put_line
+from tests.modes.processes import put as queue_line
 
 
 def prepared(folder: Path, mark: Path, put: Put) -> None:
@@ -25,7 +25,7 @@ async def asked(process: asyncio.subprocess.Process) -> dict[str, Any]:
 
 
 async def state(process: asyncio.subprocess.Process) -> None:
-    put_line(process, type="get_state", id="state")
+    queue_line(process, type="get_state", id="state")
     await lines_until(process, type="response", command="get_state")
 
 
@@ -36,7 +36,7 @@ async def ended(process: asyncio.subprocess.Process) -> int:
 
 
 @pytest.mark.parametrize(
-    "answer", [{"value": DECIDE_LATER}, {"cancelled": True}, {"value": "yes"}, {"confirmed": True}, None]
+    "answer", [{"value": TRUST_LATER_LABEL}, {"cancelled": True}, {"value": "yes"}, {"confirmed": True}, None]
 )
 async def test_a_client_is_asked_and_what_is_no_yes_lets_nothing_count(
     folder: Path, mark: Path, put: Put, answer: dict[str, Any] | None
@@ -44,11 +44,11 @@ async def test_a_client_is_asked_and_what_is_no_yes_lets_nothing_count(
     prepared(folder, mark, put)
     process = await start(folder, "--offline", "--no-session")
     question = await asked(process)
-    assert question["options"] == [DECIDE_LATER, TRUST_FOLDER, DISTRUST_FOLDER]
+    assert question["options"] == [TRUST_LATER_LABEL, TRUST_FOLDER_LABEL, DISTRUST_FOLDER_LABEL]
     for words in ("extension .bayou/extensions/theirs.py", "shellCommandPrefix", "<U+202E>"):
         assert words in question["title"]
     if answer is not None:
-        put_line(process, type="extension_ui_response", id=question["id"], **answer)
+        queue_line(process, type="extension_ui_response", id=question["id"], **answer)
     assert "yes" not in await told_by(process, "echo $PREFIXED")
     assert await ended(process) == 0
     assert not mark.exists()
@@ -61,12 +61,12 @@ async def test_a_yes_of_a_client_counts_at_once_and_at_the_next_start(
     process = await start(folder, "--offline", "--no-session")
     question = await asked(process)
     assert not mark.exists()
-    put_line(process, type="extension_ui_response", id=question["id"], value=TRUST_FOLDER)
+    queue_line(process, type="extension_ui_response", id=question["id"], value=TRUST_FOLDER_LABEL)
     while not mark.exists():
         await state(process)
     assert "yes" in await told_by(process, "echo $PREFIXED")
     put(folder / ".bayou" / "extensions" / "late.py", "def extension(api): ...")
-    put_line(process, type="bash", command="true", id="2")
+    queue_line(process, type="bash", command="true", id="2")
     assert "late.py" in (await asked(process))["title"]
     await ended(process)
     (folder / ".bayou" / "extensions" / "late.py").unlink()
@@ -82,7 +82,7 @@ async def test_a_yes_to_what_has_changed_meanwhile_is_none(folder: Path, mark: P
     process = await start(folder, "--offline", "--no-session")
     question = await asked(process)
     put(folder / ".bayou" / "extensions" / "late.py", code(mark))
-    put_line(process, type="extension_ui_response", id=question["id"], value=TRUST_FOLDER)
+    queue_line(process, type="extension_ui_response", id=question["id"], value=TRUST_FOLDER_LABEL)
     assert "late.py" in (await asked(process))["title"]
     await ended(process)
     assert not mark.exists()
@@ -92,12 +92,12 @@ async def test_a_no_of_a_client_is_kept(folder: Path, mark: Path, put: Put) -> N
     prepared(folder, mark, put)
     process = await start(folder, "--offline", "--no-session")
     question = await asked(process)
-    put_line(process, type="extension_ui_response", id=question["id"], value=DISTRUST_FOLDER)
+    queue_line(process, type="extension_ui_response", id=question["id"], value=DISTRUST_FOLDER_LABEL)
     file = Path(os.environ["BAYOU_AGENT_DIR"]) / "trust.json"
     while not file.exists():
         await state(process)
     await ended(process)
     process = await start(folder, "--offline", "--no-session")
-    put_line(process, type="get_state", id="1")
+    queue_line(process, type="get_state", id="1")
     out, _ = await process.communicate(b"")
     assert b"extension_ui_request" not in out and not mark.exists()

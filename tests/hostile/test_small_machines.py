@@ -27,7 +27,7 @@ from tests.support import terminals
 from tests.support.terminals import terminal
 from tests.tools.conftest import ToolCaller
 from tools.builtin import find
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 SMALL = 400 << 20
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc as Linux has them")
@@ -103,13 +103,13 @@ async def test_an_answer_for_which_there_is_no_memory_is_explained(tmp_path: Pat
 async def test_of_many_files_that_match_the_newest_are_named_and_all_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(find, "_MAX_EXTRA_MATCHES", 7)
+    monkeypatch.setattr(find, "_MAX_LOOSE_FIND_MATCHES", 7)
     for number in range(200):
         path = tmp_path / f"{number % 7}" / f"{number}.txt"
         path.parent.mkdir(exist_ok=True)
         path.write_text("")
         os.utime(path, (1e9 + number * 7919 % 200, 1e9 + number * 7919 % 200))
-    text = await ToolCaller(Workspace(tmp_path)).text("find", pattern="*.txt", limit=5)
+    text = await ToolCaller(SessionWorkspace(tmp_path)).text("find", pattern="*.txt", limit=5)
     newest = sorted(range(200), key=lambda number: -(number * 7919 % 200))[:5]
     assert text.split("\n\n")[0].split() == [f"{number % 7}/{number}.txt" for number in newest]
     assert "(200 found)" in text
@@ -153,7 +153,7 @@ def test_completing_among_a_million_files(million: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.long
 async def test_searching_a_million_files(million: Path):
-    hands = ToolCaller(Workspace(million))
+    hands = ToolCaller(SessionWorkspace(million))
     assert (await hands.text("find", pattern="needle*")) == "pkg77/needle.txt"
     found = await hands.text("find", pattern="**/*.py")
     assert "1000 results limit reached (1,000,000 found)" in found

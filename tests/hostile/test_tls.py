@@ -218,7 +218,7 @@ async def test_a_line_that_is_cut_below_the_encryption_keeps_what_came(authority
 async def test_a_server_that_begins_to_encrypt_and_never_ends_is_given_up(
     authority: CertificateAuthority, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(client, "CONNECT_TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(client, "HTTP_CONNECT_TIMEOUT_SECONDS", 0.3)
     hangs = threading.Event()
 
     def talk(line: socket.socket) -> None:

@@ -10,26 +10,26 @@ from pathlib import Path
 
 import pytest
 
-from app.extensions.packages.package_installer import PackageError, installed_packages
-from app.providers.adapters.completions_compat import quirks_for
-from app.providers.adapters.completions_request import build_payload as completions_payload
+from app.extensions.packages.package_installer import PackageError, list_installed_packages
+from app.providers.adapters.completions_compat import completions_quirks_of_model
+from app.providers.adapters.completions_request import build_request_payload as completions_payload
 from app.providers.adapters.google_identity import google_access_token
 from app.providers.adapters.openai_codex_responses import chatgpt_account_id
-from app.providers.adapters.responses_request import build_payload as responses_payload
+from app.providers.adapters.responses_request import build_request_payload as responses_payload
 from app.providers.credentials import CredentialError
 from app.providers.errors import ProviderError
 from app.providers.models.discovery_store import discovered_models_path, load_discovered_models
 from app.providers.request_preparation import prepare_request
-from app.providers.signin.interface import post_form_async
-from app.resources.paths import Paths
-from app.sessions.ids import folder_name
-from app.tui.prompt.project_history import ProjectHistory
+from app.providers.signin.interface import post_oauth_form_async
+from app.resources.paths import BayouPaths
+from app.sessions.session_ids import session_folder_name
+from app.tui.prompt.project_history import ProjectPromptHistory
 from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from tests.providers.loopback import Reply, loopback
 from tests.providers.wire_formats import context, model_for, options
-from tools.diagnostics.output_parsers import UnreadableOutput, parse_ruff_output
-from tools.filemap.file_mapper import map_text
+from tools.diagnostics.output_parsers import UnreadableCheckerOutput, parse_ruff_output
+from tools.filemap.file_mapper import make_file_map_of_text
 
 BAD = {
     "a bad byte": b'{"name": "\xff\xfe"}',
@@ -47,14 +47,14 @@ else:
 """
 OUTLINED = """
 from pathlib import Path
-from tools.filemap.ctags import outline_with_ctags
-from tools.filemap.deadline import Deadline
+from tools.filemap.ctags_outline import outline_with_ctags
+from tools.filemap.map_deadline import Deadline
 print([one.name for one in outline_with_ctags(Path("a.own"), 1, Deadline(10))[1]])
 """
 
 
-def paths_in(folder: Path) -> Paths:
-    return Paths.from_env({"HOME": str(folder), "BAYOU_AGENT_DIR": str(folder / "agent")}, folder)
+def paths_in(folder: Path) -> BayouPaths:
+    return BayouPaths.from_env({"HOME": str(folder), "BAYOU_AGENT_DIR": str(folder / "agent")}, folder)
 
 
 def put(path: Path, data: bytes) -> Path:
@@ -78,14 +78,16 @@ async def ctags(folder: Path, data: bytes) -> None:
 
 
 async def records(folder: Path, data: bytes) -> None:
-    made = map_text(b'{"ours": 1}\n' + data + b'\n{"ours": 2}\n', "a.jsonl")
+    made = make_file_map_of_text(b'{"ours": 1}\n' + data + b'\n{"ours": 2}\n', "a.jsonl")
     assert any(one.name == "ours" for one in made.symbols)
 
 
 async def session_in_a_map(folder: Path, data: bytes) -> None:
     head = b'{"type":"session","version":3,"id":"x","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}\n'
     said = b'{"type":"message","id":"a","message":{"role":"user","content":"afloat"}}\n'
-    assert any(one.name == "afloat" for one in map_text(head + data + b"\n" + said, "a.jsonl").symbols)
+    assert any(
+        one.name == "afloat" for one in make_file_map_of_text(head + data + b"\n" + said, "a.jsonl").symbols
+    )
 
 
 async def discovered(folder: Path, data: bytes) -> None:
@@ -95,8 +97,11 @@ async def discovered(folder: Path, data: bytes) -> None:
 
 async def prompts(folder: Path, data: bytes) -> None:
     paths = paths_in(folder)
-    put(paths.agent_dir / "history" / f"{folder_name(paths.cwd)}.jsonl", data + b'\n{"text": "afloat"}\n')
-    found = [one.text for one in ProjectHistory(paths, most_prompts=lambda: 10).read_prompts()]
+    put(
+        paths.agent_dir / "history" / f"{session_folder_name(paths.cwd)}.jsonl",
+        data + b'\n{"text": "afloat"}\n',
+    )
+    found = [one.text for one in ProjectPromptHistory(paths, most_prompts=lambda: 10).read_prompts()]
     assert found[-1] == "afloat"
 
 
@@ -104,7 +109,7 @@ async def packages(folder: Path, data: bytes) -> None:
     paths = paths_in(folder)
     put(paths.packages_dir / "installed.json", data)
     with pytest.raises(PackageError, match="Fix or delete"):
-        installed_packages(paths)
+        list_installed_packages(paths)
 
 
 async def google(folder: Path, data: bytes) -> None:
@@ -117,7 +122,7 @@ async def sign_in(folder: Path, data: bytes) -> None:
     async with loopback() as server:
         server.reply(Reply(body=data))
         with pytest.raises(CredentialError, match="/token answered 200: "):
-            await post_form_async(f"{server.url}/token", {"code": "x"})
+            await post_oauth_form_async(f"{server.url}/token", {"code": "x"})
 
 
 async def account(folder: Path, data: bytes) -> None:
@@ -141,12 +146,12 @@ async def signatures(folder: Path, data: bytes) -> None:
         if api == "openai-responses":
             body = responses_payload(prepared, model, options())
         else:
-            body = completions_payload(prepared, model, options(), quirks_for(model))
+            body = completions_payload(prepared, model, options(), completions_quirks_of_model(model))
         assert "call_1" in repr(body) and "reasoning_details" not in repr(body)
 
 
 async def linter(folder: Path, data: bytes) -> None:
-    with pytest.raises(UnreadableOutput):
+    with pytest.raises(UnreadableCheckerOutput):
         parse_ruff_output(data.decode("utf-8", "replace"), "ruff", lambda path: path)
 
 

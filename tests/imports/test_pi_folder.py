@@ -5,15 +5,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from app.imports.pi_folder import ImportItem, plan_import, run_import
-from app.sessions.session_library import list_sessions, session_folder
+from app.imports.pi_import import PiImportItem, plan_pi_import, run_pi_import
+from app.sessions.session_library import list_sessions, session_folder_of_project
 
 FIXTURES = Path(__file__).parents[1] / "sessions" / "fixtures"
 
 
 def pi_folder(root: Path) -> Path:
     pi = root / "pi"
-    folder = session_folder(pi / "sessions", Path("/home/user/proj"))
+    folder = session_folder_of_project(pi / "sessions", Path("/home/user/proj"))
     folder.mkdir(parents=True)
     shutil.copy(FIXTURES / "01-plain-fa.jsonl", folder / "t_01a1fc0a.jsonl")
     (folder / "broken.jsonl").write_text("broken")
@@ -42,7 +42,7 @@ def states(root: Path) -> dict[str, bytes]:
 def test_the_plan_writes_nothing_and_tells_what_is_not_taken(tmp_path: Path) -> None:
     pi = pi_folder(tmp_path)
     before = states(tmp_path)
-    plan = plan_import(pi, tmp_path / "bayou", tmp_path / "bayou" / "sessions")
+    plan = plan_pi_import(pi, tmp_path / "bayou", tmp_path / "bayou" / "sessions")
     assert states(tmp_path) == before
     refused = {item.name: item.refused for item in plan if not item.is_taken}
     assert set(refused) == {"broken.jsonl", "theme", "auth.json"}
@@ -60,7 +60,7 @@ def test_what_is_taken_is_there_and_pis_folder_unchanged(tmp_path: Path) -> None
         settings[name] = value
 
     bayou = tmp_path / "bayou"
-    done = run_import(plan_import(pi, bayou, bayou / "sessions"), set_setting)
+    done = run_pi_import(plan_pi_import(pi, bayou, bayou / "sessions"), set_setting)
     assert states(pi) == before
     assert settings == {
         "defaultModel": "m",
@@ -79,24 +79,24 @@ def test_a_second_import_takes_nothing_twice_and_overwrites_nothing(tmp_path: Pa
     pi, bayou = pi_folder(tmp_path), tmp_path / "bayou"
     bayou.mkdir()
     (bayou / "settings.json").write_text('{"defaultModel": "own"}')
-    run_import(plan_import(pi, bayou, bayou / "sessions"), lambda name, value: None)
+    run_pi_import(plan_pi_import(pi, bayou, bayou / "sessions"), lambda name, value: None)
     before = states(bayou)
-    again = plan_import(pi, bayou, bayou / "sessions")
+    again = plan_pi_import(pi, bayou, bayou / "sessions")
     assert {item.kind for item in again if item.is_taken} == {"setting"}
     assert "defaultModel" not in {item.name for item in again if item.is_taken}
-    run_import(again, lambda name, value: None)
+    run_pi_import(again, lambda name, value: None)
     assert states(bayou) == before
 
 
 def test_no_pi_at_all_is_an_empty_plan(tmp_path: Path) -> None:
-    assert plan_import(tmp_path / "none", tmp_path, tmp_path / "sessions") == []
+    assert plan_pi_import(tmp_path / "none", tmp_path, tmp_path / "sessions") == []
 
 
 def test_a_copy_that_fails_is_reported_and_leaves_no_half(tmp_path: Path) -> None:
-    gone = ImportItem(
+    gone = PiImportItem(
         kind="models", name="models.json", source=tmp_path / "gone", target=tmp_path / "to" / "models.json"
     )
-    done = run_import([gone], lambda name, value: None)
+    done = run_pi_import([gone], lambda name, value: None)
     assert "could not be copied" in (done[0].refused or "")
     assert list((tmp_path / "to").iterdir()) == []
 
@@ -106,5 +106,7 @@ def test_a_link_out_of_pis_folder_is_left_with_its_target(tmp_path: Path) -> Non
     (tmp_path / "key").write_text("a key")
     (pi / "prompts" / "leak.md").symlink_to(tmp_path / "key")
     (pi / "prompts" / "same.md").symlink_to("fix.md")
-    taken = {item.name: item.refused for item in plan_import(pi, tmp_path / "b", tmp_path / "b" / "sessions")}
+    taken = {
+        item.name: item.refused for item in plan_pi_import(pi, tmp_path / "b", tmp_path / "b" / "sessions")
+    }
     assert str(tmp_path / "key") in (taken["leak.md"] or "") and taken["same.md"] is None

@@ -6,18 +6,22 @@ from typing import Any
 
 import pytest
 
-from app.imports.import_plan import IMPORT_KINDS, Importer, ImportPlan, PlannedItem
-from app.imports.permission_rules import claude_rules, codex_rules, opencode_rules
-from app.permits.rules import PermitRule, parse_rule
-from app.resources.paths import Paths
+from app.imports.import_plan import IMPORT_KINDS, ImportPlan, ImportPlanner, PlannedImportItem
+from app.imports.imported_permission_rules import (
+    convert_claude_permission_rules,
+    convert_codex_permission_rules,
+    convert_opencode_permission_rules,
+)
+from app.permits.permit_rules import PermitRule, parse_permit_rule
+from app.resources.paths import BayouPaths
 from tests.imports import foreign_homes as homes
 
 
-def importer(home: Path, program: Any, *, with_secrets: bool = False) -> Importer:
+def importer(home: Path, program: Any, *, with_secrets: bool = False) -> ImportPlanner:
     work = home / "work"
     work.mkdir(exist_ok=True)
-    paths = Paths.from_env({"HOME": str(home)}, work)
-    return Importer(program, paths, {}, with_secrets=with_secrets)
+    paths = BayouPaths.from_env({"HOME": str(home)}, work)
+    return ImportPlanner(program, paths, {}, with_secrets=with_secrets)
 
 
 def planned(home: Path, program: Any) -> ImportPlan:
@@ -38,7 +42,7 @@ def states(folder: Path) -> dict[str, bytes]:
     }
 
 
-def refused(items: list[PlannedItem]) -> dict[str, str]:
+def refused(items: list[PlannedImportItem]) -> dict[str, str]:
     return {item.name: item.refused for item in items if item.refused}
 
 
@@ -171,26 +175,30 @@ CLAUDE = [
 def test_permissions_of_claude_become_rules_that_allow_no_more(
     action: Any, theirs: str, rules: list[str]
 ) -> None:
-    found = list(claude_rules({action: [theirs]}))
+    found = list(convert_claude_permission_rules({action: [theirs]}))
     assert [one.rule for one in found if one.rule] == rules
     assert bool(rules) or all(one.refused for one in found)
-    assert all(isinstance(parse_rule(one.rule, one.action, "user"), PermitRule) for one in found if one.rule)
+    assert all(
+        isinstance(parse_permit_rule(one.rule, one.action, "user"), PermitRule) for one in found if one.rule
+    )
 
 
 def test_permissions_of_codex_and_opencode_become_rules() -> None:
     source = (
         'prefix_rule(pattern=["git", ["push", "fetch"]], decision="forbidden")\nprefix_rule(["ls"])\nf()\n'
     )
-    assert [(one.action, one.rule) for one in codex_rules(source)] == [
+    assert [(one.action, one.rule) for one in convert_codex_permission_rules(source)] == [
         ("deny", "bash: git push **"),
         ("deny", "bash: git fetch **"),
         ("allow", "bash: ls **"),
         ("ask", ""),
     ]
-    told = opencode_rules({"edit": "deny", "bash": {"*": "allow", "rm *": "ask"}, "doom_loop": "ask", "x": 3})
+    told = convert_opencode_permission_rules(
+        {"edit": "deny", "bash": {"*": "allow", "rm *": "ask"}, "doom_loop": "ask", "x": 3}
+    )
     assert [one.rule for one in told] == ["tool: edit", "tool: apply_patch", "", "bash: rm **", "", ""]
     for broken in ("(" * 5000, "prefix_rule(pattern=[" + "['a','b']," * 60 + "])", "prefix_rule(pattern=x)"):
         try:
-            assert not any(one.rule for one in codex_rules(broken))
+            assert not any(one.rule for one in convert_codex_permission_rules(broken))
         except ValueError:
             pass

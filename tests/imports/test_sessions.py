@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.imports import claude_sessions, codex_sessions, opencode_sessions
-from app.imports.session_builder import ImportedSession, NotImportable
+from app.imports.session_builder import ImportedSession, SessionNotImportable
 from app.sessions.file.session_reader import read_session
 from app.sessions.session_log import SessionLog
 from app.values.content import Image, Text, Thinking, text_of
@@ -136,7 +136,9 @@ def test_a_session_of_opencode_is_read_from_files_and_from_its_database(
 ) -> None:
     fill(tmp_path)
     problems: list[str] = []
-    (stored,) = opencode_sessions.stored_sessions(tmp_path / ".local" / "share" / "opencode", problems)
+    (stored,) = opencode_sessions.stored_opencode_sessions(
+        tmp_path / ".local" / "share" / "opencode", problems
+    )
     session = opencode_sessions.read_session(stored, tmp_path)
     assert not problems
     assert (session.id, session.cwd, session.title) == (homes.OPENCODE_ID, "/home/rower/boats", "The keel")
@@ -151,7 +153,7 @@ def test_a_session_of_opencode_is_read_from_files_and_from_its_database(
 def test_conversations_of_helpers_are_not_sessions(tmp_path: Path) -> None:
     header = {"type": "session_meta", "payload": {"id": "a", "source": {"subagent": "review"}}}
     file = homes.write(tmp_path / "x.jsonl", json.dumps(header))
-    with pytest.raises(NotImportable, match="helper"):
+    with pytest.raises(SessionNotImportable, match="helper"):
         codex_sessions.read_session(file, tmp_path, {})
 
 
@@ -160,7 +162,7 @@ def test_a_written_session_opens_with_its_time_and_is_never_written_twice(tmp_pa
     file = session.write(tmp_path / "sessions")
     assert file.stat().st_mtime == session.ended / 1000
     before = file.read_bytes()
-    with pytest.raises(NotImportable, match="already exists"):
+    with pytest.raises(SessionNotImportable, match="already exists"):
         session.write(tmp_path / "sessions")
     assert file.read_bytes() == before
     assert list(file.parent.iterdir()) == [file]
@@ -210,13 +212,13 @@ def test_no_lines_crash_an_import_or_leave_half_a_session(tmp_path: Path, seed: 
         lambda: codex_sessions.read_session(codex, tmp_path, {}),
         *(
             lambda stored=stored: opencode_sessions.read_session(stored, tmp_path)
-            for stored in opencode_sessions.stored_sessions(data, [])
+            for stored in opencode_sessions.stored_opencode_sessions(data, [])
         ),
     ]
     for read in reads:
         try:
             session = read()
-        except NotImportable:
+        except SessionNotImportable:
             continue
         written = read_session(session.write(tmp_path / "sessions"))
         assert not written.bad_lines and written.has_torn_line is None

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import ToolCaller
-from tools.kernel.settings import KernelSettings
-from tools.workspace import Workspace
+from tools.kernel.kernel_settings import KernelSettings
+from tools.session_workspace import SessionWorkspace
 
 
 def own_python(path: str | None = None) -> Callable[[], KernelSettings]:
@@ -21,7 +21,7 @@ def own_python(path: str | None = None) -> Callable[[], KernelSettings]:
 
 
 def hands_in(folder: Path, path: str | None = None) -> ToolCaller:
-    return ToolCaller(Workspace(folder, kernel_settings=own_python(path)))
+    return ToolCaller(SessionWorkspace(folder, kernel_settings=own_python(path)))
 
 
 @pytest.fixture

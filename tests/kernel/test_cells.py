@@ -9,7 +9,7 @@ import pytest
 from tests.kernel.conftest import Say
 from tests.tools.conftest import ToolCaller
 from tools.builtin.evaluate import make_eval_tool
-from tools.results import ImageBlock, ImagePart, MarkdownBlock, TextBlock, TreeBlock
+from tools.tool_result_values import ImageBlock, ImagePart, MarkdownBlock, TextBlock, TreeBlock
 
 PNG = (
     b"\x89PNG\r\n\x1a\n"

@@ -9,8 +9,8 @@ import pytest
 
 from tests.kernel.conftest import Say
 from tests.tools.conftest import ToolCaller, until
-from tools.box.policy import Box
-from tools.results import ToolResult
+from tools.box.sandbox_policy import SandboxPolicy
+from tools.tool_result_values import ToolResult
 
 HELD = "import threading, queue, socket, asyncio, subprocess, time, re, select\na, b = socket.socketpair()\nkept = 1\n"
 INTERRUPTIBLE = {
@@ -177,9 +177,9 @@ async def test_the_kernel_runs_in_the_box_that_its_calls_are_to_be_in(hands: Too
     if hands.workspace.abilities().step == "none":
         pytest.skip("no sandbox can be made here")
     assert (await hands("eval", code="kept = 1\nopen('../outside', 'w').close()")).text == "(no output)"
-    box: list[Box | None] = [Box(kind="work", writable=(os.path.realpath(hands.cwd),))]
+    box: list[SandboxPolicy | None] = [SandboxPolicy(kind="work", writable=(os.path.realpath(hands.cwd),))]
 
-    async def confine(call_id: str, *, lasts: bool = False) -> Box | None:
+    async def confine(call_id: str, *, lasts: bool = False) -> SandboxPolicy | None:
         return box[0]
 
     hands.workspace.box_for_call = confine

@@ -12,9 +12,9 @@ import pytest
 
 from tests.kernel.conftest import hands_in
 from tests.tools.conftest import ToolCaller
-from tools.kernel.interpreter import candidate_interpreters
-from tools.kernel.settings import KernelSettings
-from tools.workspace import Workspace
+from tools.kernel.kernel_interpreter import candidate_kernel_interpreters
+from tools.kernel.kernel_settings import KernelSettings
+from tools.session_workspace import SessionWorkspace
 
 HOME = Path(pwd.getpwuid(os.getuid()).pw_dir)
 """Folders of interpreters, independent of a test's HOME."""
@@ -73,7 +73,7 @@ async def test_an_environment_with_nothing_in_it_is_used(
         return None, True
 
     hands = ToolCaller(
-        Workspace(tmp_path, kernel_settings=lambda: KernelSettings(interpreter_choice=counting))
+        SessionWorkspace(tmp_path, kernel_settings=lambda: KernelSettings(interpreter_choice=counting))
     )
     code = "import sys, os; sys.prefix, os.environ['VIRTUAL_ENV'], os.environ['PATH'].split(':')[0]"
     venv = str(tmp_path / ".venv")
@@ -87,7 +87,9 @@ def told(
     folder: Path, chosen: str | None = None, *, uses_folder: bool = True, **environment: str
 ) -> list[str]:
     given = {"PATH": os.environ.get("PATH", ""), **environment}
-    return [one.origin for one in candidate_interpreters(chosen, folder, given, uses_folder=uses_folder)]
+    return [
+        one.origin for one in candidate_kernel_interpreters(chosen, folder, given, uses_folder=uses_folder)
+    ]
 
 
 def test_which_are_tried_in_which_order(tmp_path: Path) -> None:
@@ -114,7 +116,7 @@ async def test_an_environment_whose_interpreter_is_gone_is_passed_over_and_told(
         b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x02\x00\xb7\x00" + b"\0" * 44
     )  # for another machine
     foreign.chmod(0o755)
-    hands = ToolCaller(Workspace(tmp_path, kernel_settings=KernelSettings))
+    hands = ToolCaller(SessionWorkspace(tmp_path, kernel_settings=KernelSettings))
     text = (await hands("eval", code="1")).text
     assert f"{tmp_path}/.venv/bin/python (.venv) does not run: No such file or directory" in text
     assert f"{foreign} (venv) does not run: " in text

@@ -13,12 +13,12 @@ from urllib.parse import quote
 import pytest
 
 from tests.masking.examples import random_text
-from tools.masking.known_values import KnownSecret
-from tools.masking.marks import Marker
-from tools.masking.mask import Mask
-from tools.masking.streams import MaskedStream
+from tools.masking.encoded_secret_forms import KnownSecret
+from tools.masking.masked_stream import MaskedStream
+from tools.masking.secret_marks import SecretMarker
+from tools.masking.secret_mask import SecretMask
 
-MARKER = Marker(b"a key of a test")
+MARKER = SecretMarker(b"a key of a test")
 VALUES = (
     random_text(8, 5),
     random_text(12, 5),
@@ -31,13 +31,15 @@ VALUES = (
 MARK = re.compile(r"\[secret:S:[^\]]*\]")
 
 
-def mask_of(value: str) -> Mask:
-    return Mask(MARKER, known=[KnownSecret("S", value)], as_bytes=True)
+def mask_of(value: str) -> SecretMask:
+    return SecretMask(MARKER, known=[KnownSecret("S", value)], as_bytes=True)
 
 
-def streamed(mask: Mask, *pieces: str) -> str:
+def streamed(mask: SecretMask, *pieces: str) -> str:
     stream = MaskedStream(lambda: mask)
-    return (b"".join(map(stream.mask_piece, map(str.encode, pieces))) + stream.mask_rest()).decode()
+    return (
+        b"".join(map(stream.mask_next_piece, map(str.encode, pieces))) + stream.mask_remaining_bytes()
+    ).decode()
 
 
 def in_base64(data: bytes) -> str:
@@ -124,10 +126,10 @@ def test_a_value_whose_lines_arrive_one_by_one_is_masked_as_one(value: str, form
 
 def test_a_line_waits_for_the_next_only_while_a_value_may_go_on():
     stream = MaskedStream(lambda: mask_of(SIGNED[0]))
-    assert stream.mask_piece(b"no secret\n") == b"no secret\n"
-    assert stream.mask_piece(b"data\n") == b"dat"
-    assert stream.mask_piece(b"P") == b"a\n"
-    assert stream.mask_piece(b"assword: ") + stream.flush_safe_part() == b"Password: "
+    assert stream.mask_next_piece(b"no secret\n") == b"no secret\n"
+    assert stream.mask_next_piece(b"data\n") == b"dat"
+    assert stream.mask_next_piece(b"P") == b"a\n"
+    assert stream.mask_next_piece(b"assword: ") + stream.flush_part_without_secrets() == b"Password: "
 
 
 @pytest.mark.parametrize("sign", ["'", '"', "$", "&", "%"])
@@ -144,10 +146,12 @@ def test_signs_side_by_side_are_found_doubled(sign: str, count: int):
             for cut in range(len(text)):
                 stream = MaskedStream(lambda mask=mask: mask)
                 pieces = (b"= " + text[:cut].encode(), text[cut:].encode() + b" end\n")
-                shown = b"".join(stream.mask_piece(one) + stream.flush_safe_part() for one in pieces)
+                shown = b"".join(
+                    stream.mask_next_piece(one) + stream.flush_part_without_secrets() for one in pieces
+                )
                 # Of a doubled sign at the end the second half, which may be text, may stay.
                 rest = f"[{sign}]*" if value.endswith(sign) else ""
-                masked = (shown + stream.mask_rest()).decode()
+                masked = (shown + stream.mask_remaining_bytes()).decode()
                 assert re.fullmatch(rf"= \[secret:S:\w+\]{rest} end\n", masked), masked
         other = value.replace(sign * count, sign * (2 * count + 1))
         assert "7hhQw" not in value or mask.mask_text(other).text == other
@@ -155,7 +159,7 @@ def test_signs_side_by_side_are_found_doubled(sign: str, count: int):
 
 @pytest.mark.parametrize("width", [16, 60, 76])
 def test_the_time_for_broken_lines_grows_only_with_their_number(width: int):
-    mask = Mask(MARKER, known=[KnownSecret("S", one) for one in (*VALUES, *SIGNED)], as_bytes=True)
+    mask = SecretMask(MARKER, known=[KnownSecret("S", one) for one in (*VALUES, *SIGNED)], as_bytes=True)
 
     def seconds(size: int) -> float:
         lines = [f"{random_text(width, number % 50)}\n" for number in range(size)]
@@ -220,8 +224,10 @@ def test_a_stream_is_never_cut_within_a_value_whose_end_is_like_its_beginning(va
     said = text.replace("{}", value)
     for pieces in ([said], said.splitlines(keepends=True), list(said)):
         stream = MaskedStream(lambda: mask)
-        shown = b"".join(stream.mask_piece(one.encode()) + stream.flush_safe_part() for one in pieces)
-        assert (shown + stream.mask_rest()).decode() == mask.mask_text(said).text, pieces
+        shown = b"".join(
+            stream.mask_next_piece(one.encode()) + stream.flush_part_without_secrets() for one in pieces
+        )
+        assert (shown + stream.mask_remaining_bytes()).decode() == mask.mask_text(said).text, pieces
     for at in range(1, len(value)):
         said = f"see {value[:at]}\n{value[at:]}\n"
         assert streamed(mask, said) == mask.mask_text(said).text
@@ -235,15 +241,15 @@ def test_an_encoded_value_is_masked_if_a_piece_ends_between_the_signs_of_a_line_
         text = f"log {written[:30]}\r\n{written[30:]} done\r\n"
         cut = text.index("\n")
         stream = MaskedStream(lambda: mask)
-        shown = stream.mask_piece(text[:cut].encode()) + stream.flush_safe_part()
-        shown += stream.mask_piece(text[cut:].encode()) + stream.mask_rest()
+        shown = stream.mask_next_piece(text[:cut].encode()) + stream.flush_part_without_secrets()
+        shown += stream.mask_next_piece(text[cut:].encode()) + stream.mask_remaining_bytes()
         assert shown.decode() == mask.mask_text(text).text
         assert written[:20] not in shown.decode()
 
 
 def test_a_step_of_a_progress_line_does_not_wait():
     stream = MaskedStream(lambda: mask_of(VALUES[3]))
-    assert stream.mask_piece(b"loaded 12%\r") + stream.flush_safe_part() == b"loaded 12%\r"
+    assert stream.mask_next_piece(b"loaded 12%\r") + stream.flush_part_without_secrets() == b"loaded 12%\r"
 
 
 def test_lines_of_prose_are_no_value_unless_all_of_it_is_there():

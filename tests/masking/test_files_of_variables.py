@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from app.engine.secrets.known_secrets import KnownSecrets, SecretSources
-from tools.masking.assigned_secrets import known_values_in, secret_variables
+from tools.masking.assigned_secrets import find_known_secrets_in_file, find_secret_variables
 
 
 def secret_values(text: str) -> list[str]:
-    return [one.value for one in secret_variables(text)]
+    return [one.value for one in find_secret_variables(text)]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,9 @@ def test_identifiers_that_look_random_are_not_masked(name: str):
 
 @pytest.mark.parametrize("sign", ['"', "$", "`", "\\"])
 def test_a_quoted_value_is_known_as_written_and_as_meant(sign: str):
-    known = [one.value for one in known_values_in(".env", f'A_TOKEN="a7Zx61Tm\\{sign}tv9sQ2Lw0Vb2"\n')]
+    known = [
+        one.value for one in find_known_secrets_in_file(".env", f'A_TOKEN="a7Zx61Tm\\{sign}tv9sQ2Lw0Vb2"\n')
+    ]
     assert {f"a7Zx61Tm\\{sign}tv9sQ2Lw0Vb2", f"a7Zx61Tm{sign}tv9sQ2Lw0Vb2"} <= set(known)
 
 
@@ -109,4 +111,4 @@ def test_a_password_in_an_address_of_the_environment_is_known_decoded():
 @pytest.mark.parametrize("text", ["it's a file = without sense\n", "[x\ny=1\n", 'machine h password "open\n'])
 @pytest.mark.parametrize("name", [".env", ".pypirc", ".netrc", ".npmrc", ".pgpass", ".git-credentials"])
 def test_a_damaged_file_is_no_error(name: str, text: str):
-    assert not [one.value for one in known_values_in(name, text) if one.value != '"open']
+    assert not [one.value for one in find_known_secrets_in_file(name, text) if one.value != '"open']

@@ -13,23 +13,23 @@ from urllib.parse import quote
 import pytest
 
 from tests.masking.examples import KEY_LINES, PRIVATE_KEY, SHAPED, SURROUNDINGS, random_text
-from tools.masking.known_values import KnownSecret, is_distinctive
-from tools.masking.marks import Marker
-from tools.masking.mask import CustomShape, Mask
-from tools.masking.pem import find_private_keys
-from tools.masking.streams import MaskedStream
+from tools.masking.encoded_secret_forms import KnownSecret, is_distinctive_secret
+from tools.masking.masked_stream import MaskedStream
+from tools.masking.pem_private_keys import find_private_keys
+from tools.masking.secret_marks import SecretMarker
+from tools.masking.secret_mask import SecretMask, UserSecretPattern
 
-MARKER = Marker(b"a key of a test")
+MARKER = SecretMarker(b"a key of a test")
 VALUE = random_text(40, 7)
-MASK = Mask(MARKER, known=[KnownSecret("SERVICE_TOKEN", VALUE)])
-BYTES = Mask(MARKER, known=[KnownSecret("SERVICE_TOKEN", VALUE)], as_bytes=True)
+MASK = SecretMask(MARKER, known=[KnownSecret("SERVICE_TOKEN", VALUE)])
+BYTES = SecretMask(MARKER, known=[KnownSecret("SERVICE_TOKEN", VALUE)], as_bytes=True)
 
 
 def streamed(text: str, size: int) -> str:
     stream = MaskedStream(lambda: BYTES)
     data = text.encode()
-    pieces = [stream.mask_piece(data[at : at + size]) for at in range(0, len(data), size)]
-    return b"".join((*pieces, stream.mask_rest())).decode()
+    pieces = [stream.mask_next_piece(data[at : at + size]) for at in range(0, len(data), size)]
+    return b"".join((*pieces, stream.mask_remaining_bytes())).decode()
 
 
 def core(secret: str) -> str:
@@ -70,9 +70,9 @@ def test_a_line_without_end_is_held_back_no_longer_than_a_secret_is():
     for at in range(0, len(text), 4096):
         piece = text[at : at + 4096].encode()
         went += len(piece)
-        out.append(stream.mask_piece(piece))
+        out.append(stream.mask_next_piece(piece))
         held = max(held, went - sum(map(len, out)))
-    out.append(stream.mask_rest())
+    out.append(stream.mask_remaining_bytes())
     masked = b"".join(out).decode()
     assert masked == BYTES.mask_text(text).text
     assert held < 200_000 + len(text) // 10
@@ -80,9 +80,12 @@ def test_a_line_without_end_is_held_back_no_longer_than_a_secret_is():
 
 def test_what_is_no_part_of_a_secret_does_not_wait_for_the_end_of_its_line():
     stream = MaskedStream(lambda: BYTES)
-    assert stream.mask_piece(b"..........") + stream.flush_safe_part() == b".........."
-    assert stream.mask_piece(b" Password for me: ") + stream.flush_safe_part() == b" Password for me: "
-    assert stream.mask_piece(b"ghp_abc") + stream.flush_safe_part() == b""
+    assert stream.mask_next_piece(b"..........") + stream.flush_part_without_secrets() == b".........."
+    assert (
+        stream.mask_next_piece(b" Password for me: ") + stream.flush_part_without_secrets()
+        == b" Password for me: "
+    )
+    assert stream.mask_next_piece(b"ghp_abc") + stream.flush_part_without_secrets() == b""
     assert stream.preview() == b"ghp_abc"
 
 
@@ -118,7 +121,7 @@ def test_a_known_value_is_masked_in_the_spellings_that_programs_print(written: s
     ['p"a\\ss w0rd & more stuff', "p@ss/w0rd+x=1'y", "пароль-секрет-99-длинный", "line one 1\nline two 2"],
 )
 def test_signs_that_are_escaped_do_not_hide_a_value(value: str):
-    mask = Mask(MARKER, known=[KnownSecret("P", value)])
+    mask = SecretMask(MARKER, known=[KnownSecret("P", value)])
     for text in (
         value,
         json.dumps(value),
@@ -143,9 +146,9 @@ def test_signs_that_are_escaped_do_not_hide_a_value(value: str):
     ],
 )
 def test_a_word_is_no_value_to_look_for_everywhere(value: str):
-    assert not is_distinctive(value)
+    assert not is_distinctive_secret(value)
     text = f"user = '{value}'\n"
-    assert Mask(MARKER, known=[KnownSecret("P", value)]).mask_text(text).text == text
+    assert SecretMask(MARKER, known=[KnownSecret("P", value)]).mask_text(text).text == text
 
 
 def test_private_keys_keep_their_lines():
@@ -213,22 +216,22 @@ def test_equal_secrets_look_equal_and_their_marks_are_known_again():
     secret = SHAPED["github-token"]
     masked = MASK.mask_text(f"{secret} {secret}").text
     one, other = masked.split()
-    assert one == other and [found[0] for found in MARKER.own_marks(masked)] == [one, one]
-    assert list(Marker(b"another").own_marks(masked)) == []
+    assert one == other and [found[0] for found in MARKER.find_own_marks(masked)] == [one, one]
+    assert list(SecretMarker(b"another").find_own_marks(masked)) == []
     assert MASK.mask_text(masked).text == masked
-    assert Mask(Marker(b"another")).mask_text(secret).text != one
+    assert SecretMask(SecretMarker(b"another")).mask_text(secret).text != one
 
 
 def test_what_is_said_to_be_no_secret_is_shown():
     secret = SHAPED["github-token"]
-    mask = Mask(
+    mask = SecretMask(
         MARKER, known=[KnownSecret("K", VALUE)], ignored=[MARKER.digest(secret), MARKER.digest(VALUE)]
     )
     assert mask.mask_text(f"{secret} {VALUE}").text == f"{secret} {VALUE}"
 
 
 def test_own_shapes():
-    mask = Mask(MARKER, own=[CustomShape("badge", re.compile(r"badge (\d{6})"))])
+    mask = SecretMask(MARKER, own=[UserSecretPattern("badge", re.compile(r"badge (\d{6})"))])
     assert re.fullmatch(
         r"my badge \[secret:badge:[0-9a-f]{10}\], not 123", mask.mask_text("my badge 123456, not 123").text
     )
@@ -293,7 +296,7 @@ WRITERS: dict[str, Callable[[str], str]] = {
 def test_a_value_is_found_however_its_signs_are_written(writer: str, value: str):
     written = f"x {WRITERS[writer](value)} y\n"
     for as_bytes in (False, True):
-        mask = Mask(MARKER, known=[KnownSecret("P", value)], as_bytes=as_bytes)
+        mask = SecretMask(MARKER, known=[KnownSecret("P", value)], as_bytes=as_bytes)
         text = written.encode().decode("latin-1") if as_bytes else written
         masked = mask.mask_text(text).text
         left = re.sub(r"\[secret:P:[^]]*]", "", masked)
@@ -301,13 +304,13 @@ def test_a_value_is_found_however_its_signs_are_written(writer: str, value: str)
 
 
 def test_a_value_with_escaped_signs_is_found_across_lines():
-    mask = Mask(MARKER, known=[KnownSecret("P", SIGNS[0])])
+    mask = SecretMask(MARKER, known=[KnownSecret("P", SIGNS[0])])
     masked = mask.mask_text("p%40ss%2B\n  W0rd%2F%3D%26\n  %3Cx%3E%27%21%239\nend").text
     assert re.fullmatch(r"(?:\[secret:P:\w+\]\n +){2}\[secret:P:\w+\]\nend", masked), masked
 
 
 def test_other_signs_make_another_value():
-    mask = Mask(MARKER, known=[KnownSecret("P", "aB3$xY7!kL9")])
+    mask = SecretMask(MARKER, known=[KnownSecret("P", "aB3$xY7!kL9")])
     for text in (
         "aB3%25xY7!kL9",
         "aB3xY7!kL9",
@@ -320,7 +323,7 @@ def test_other_signs_make_another_value():
 
 
 def test_small_letters_in_the_escapes_of_an_address_are_read():
-    mask = Mask(MARKER, known=[KnownSecret("SERVICE_TOKEN", "nQ0gSXCO+A+Cw/PvJROA33nhAw6b")])
+    mask = SecretMask(MARKER, known=[KnownSecret("SERVICE_TOKEN", "nQ0gSXCO+A+Cw/PvJROA33nhAw6b")])
     assert "PvJROA" not in mask.mask_text("https://a.example/?key=nQ0gSXCO%2bA%2bCw%2fPvJROA33nhAw6b&x").text
 
 
@@ -362,12 +365,12 @@ def test_the_time_for_a_run_of_escapes_grows_only_with_its_length(write: str):
 @pytest.mark.parametrize("first", [16, 19, 24])
 def test_a_value_broken_behind_sixteen_characters_is_masked_in_any_pieces(gap: str, first: int):
     value = random_text(28, 3)
-    stream_mask = Mask(MARKER, known=[KnownSecret("TOKEN", value)], as_bytes=True)
+    stream_mask = SecretMask(MARKER, known=[KnownSecret("TOKEN", value)], as_bytes=True)
     for size in (1, 7, 1 << 10):
         stream = MaskedStream(lambda: stream_mask)
         data = f"foo {value[:first]}{gap}{value[first:]} bar\n".encode()
-        pieces = [stream.mask_piece(data[at : at + size]) for at in range(0, len(data), size)]
-        masked = b"".join((*pieces, stream.mask_rest())).decode()
+        pieces = [stream.mask_next_piece(data[at : at + size]) for at in range(0, len(data), size)]
+        masked = b"".join((*pieces, stream.mask_remaining_bytes())).decode()
         assert value[:first] not in masked and value[first:] not in masked, (size, masked)
 
 
@@ -393,16 +396,19 @@ WRITTEN: dict[str, Callable[[str], str]] = {
 }
 
 
-def shown_at_once(mask: Mask, *pieces: bytes) -> bytes:
+def shown_at_once(mask: SecretMask, *pieces: bytes) -> bytes:
     """What a terminal shows that gets each piece, and what can be no part of a secret, at once."""
     stream = MaskedStream(lambda: mask)
-    return b"".join(stream.mask_piece(one) + stream.flush_safe_part() for one in pieces) + stream.mask_rest()
+    return (
+        b"".join(stream.mask_next_piece(one) + stream.flush_part_without_secrets() for one in pieces)
+        + stream.mask_remaining_bytes()
+    )
 
 
 @pytest.mark.parametrize("form", WRITTEN)
 @pytest.mark.parametrize("value", SIGNED)
 def test_half_of_a_value_with_signs_is_never_shown(value: str, form: str):
-    mask = Mask(MARKER, known=[KnownSecret("P", value)], as_bytes=True)
+    mask = SecretMask(MARKER, known=[KnownSecret("P", value)], as_bytes=True)
     for before in ("", "the key is ", "Type p"):
         data = f"{before}{WRITTEN[form](value)} then\n".encode()
         masked = mask.mask_text(data.decode("latin-1")).text.encode("latin-1")
@@ -411,8 +417,8 @@ def test_half_of_a_value_with_signs_is_never_shown(value: str, form: str):
             assert shown_at_once(mask, data[:cut], data[cut:]) == masked, data[:cut]
         assert shown_at_once(mask, *(data[at : at + 1] for at in range(len(data)))) == masked
         stream = MaskedStream(lambda: mask)
-        pieces = [stream.mask_piece(data[at : at + 1]) for at in range(len(data))]
-        assert b"".join((*pieces, stream.mask_rest())) == masked
+        pieces = [stream.mask_next_piece(data[at : at + 1]) for at in range(len(data))]
+        assert b"".join((*pieces, stream.mask_remaining_bytes())) == masked
 
 
 @pytest.mark.parametrize("kind", [*SHAPED, "private key", "address", "named"])
@@ -423,7 +429,7 @@ def test_half_of_a_secret_with_a_shape_or_a_name_is_never_shown(kind: str):
         "named": "PGPASSWORD = 'postgres' x",
     }
     named = [KnownSecret("PGPASSWORD", "postgres")]
-    mask = Mask(MARKER, named=named, as_bytes=True)
+    mask = SecretMask(MARKER, named=named, as_bytes=True)
     for write in SURROUNDINGS.values():
         data = write(SHAPED.get(kind) or more[kind]).encode()
         masked = mask.mask_text(data.decode("latin-1")).text.encode("latin-1")

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.mcp.config_entries import OAuthConfig, ServerConfig
-from app.mcp.managed_server import ManagedServer
+from app.mcp.managed_server import ManagedMcpServer
+from app.mcp.mcp_token_store import McpTokenStore
+from app.mcp.server_config_entries import McpOAuthConfig, McpServerConfig
 from app.mcp.server_connection import load_mcp_sdk
-from app.mcp.server_context import ServerContext
-from app.mcp.server_errors import SignInRequired
-from app.mcp.token_store import TokenStore
+from app.mcp.server_context import McpServerContext
+from app.mcp.server_errors import McpSignInRequired
 from app.values.user_errors import UserError
 from tools.running.local_processes import LocalProcesses
 
@@ -87,51 +87,51 @@ def context_of(environment: Mapping[str, str]) -> dict[str, Any]:
     return json.loads(environment.get("MCP_CONFORMANCE_CONTEXT") or "{}")
 
 
-def server_config_for(url: str, environment: Mapping[str, str]) -> ServerConfig:
+def server_config_for(url: str, environment: Mapping[str, str]) -> McpServerConfig:
     given = context_of(environment)
     oauth = None
     if given.get("client_id"):
         is_alone = "client-credentials" in environment.get("MCP_CONFORMANCE_SCENARIO", "")
-        oauth = OAuthConfig(
+        oauth = McpOAuthConfig(
             client_id=given["client_id"],
             client_secret=given.get("client_secret", ""),
             private_key=given.get("private_key_pem", ""),
             algorithm=given.get("signing_algorithm", ""),
             grant="client_credentials" if is_alone else "authorization_code",
         )
-    return ServerConfig(name="suite", type="http", url=url, oauth=oauth, start_timeout=20, timeout=20)
+    return McpServerConfig(name="suite", type="http", url=url, oauth=oauth, start_timeout=20, timeout=20)
 
 
 async def drive(url: str, environment: Mapping[str, str]) -> None:
     await load_mcp_sdk()
-    from app.mcp.http_transport import make_http_transport, sign_in_with_browser
+    from app.mcp.http_transport import make_mcp_http_transport, sign_in_to_mcp_server_with_browser
 
     config = server_config_for(url, environment)
     with tempfile.TemporaryDirectory() as folder:
-        sign_ins = TokenStore(Path(folder) / "mcp-auth.json")
+        sign_ins = McpTokenStore(Path(folder) / "mcp-auth.json")
         processes = LocalProcesses()
-        ground = ServerContext(
+        ground = McpServerContext(
             processes=lambda: processes,
             working_folder=Path.cwd,
             environment=dict,
-            remote_transport=lambda config, log: make_http_transport(config, sign_ins),
+            remote_transport=lambda config, log: make_mcp_http_transport(config, sign_ins),
             ask_elicitation=accepted,
         )
-        life = ManagedServer(config, ground, lambda: None)
+        life = ManagedMcpServer(config, ground, lambda: None)
         for _ in range(ROUNDS):
             try:
                 await life.connect_if_needed()
                 await use(life, environment)
                 break
-            except SignInRequired as problem:
+            except McpSignInRequired as problem:
                 print("sign-in:", problem, file=sys.stderr)
-                await sign_in_with_browser(config, sign_ins, WillingPerson())
+                await sign_in_to_mcp_server_with_browser(config, sign_ins, WillingPerson())
                 await life.reset_connection()
         await life.disconnect()
         processes.close()
 
 
-async def use(life: ManagedServer, environment: Mapping[str, str]) -> None:
+async def use(life: ManagedMcpServer, environment: Mapping[str, str]) -> None:
     scenario = environment.get("MCP_CONFORMANCE_SCENARIO", "")
     if scenario in CALLS:
         await life.call_tool(*CALLS[scenario])
@@ -142,7 +142,7 @@ async def use(life: ManagedServer, environment: Mapping[str, str]) -> None:
     for name, arguments in [(one["name"], one["arguments"]) for one in given] or made_up:
         try:
             print(name, str(await life.call_tool(name, arguments))[:300], file=sys.stderr)
-        except SignInRequired:
+        except McpSignInRequired:
             raise
         except UserError as problem:
             print(name, "refused:", problem, file=sys.stderr)

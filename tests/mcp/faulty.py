@@ -1,4 +1,5 @@
-"""An MCP server of the older era, on nothing but Python's own library, with every fault that a test asks for by a word.
+"""An MCP server of the older era, on nothing but Python's own library, with every fault that a test asks for
+by a word.
 
 faulty.py WORD…: noise, exit-in-start, refuse-start, hang-in-start, hang-at-end, many, liar, broken-list, hostile, form
 """

@@ -9,7 +9,7 @@ import pytest
 
 from app.assembly.session_builder import assemble_session
 from app.providers.scripted import say
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.content import text_of
 from app.values.events import Notice, QuestionAsked
 from app.values.messages import UserMessage
@@ -37,7 +37,7 @@ class Asked(Desk):
 
 
 @pytest.fixture
-async def desk(paths: Paths) -> AsyncIterator[Asked]:
+async def desk(paths: BayouPaths) -> AsyncIterator[Asked]:
     made = Asked(paths)
     yield made
     await made.close()
@@ -93,13 +93,13 @@ async def test_a_sign_in_that_ends_in_the_middle_is_reported_and_a_new_one_count
         entry = {"url": server.url, "exposure": "direct"}
         (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"far": entry}}))
         session = desk.open()
-        await session.mcp.persistent_changes.sign_in_to_server("far", Browser())
+        await session.mcp.server_configuration_changes.sign_in_to_mcp_server("far", Browser())
         assert await desk.result("mcp__far__echo") == "heard"
         server.valid.clear()
         server.refresh.clear()
         assert "the sign-in expired: /mcp login far" in await desk.result("mcp__far__echo")
         assert session.mcp.server_view("far").state == "sign-in"
-        await session.mcp.persistent_changes.sign_in_to_server("far", Browser())
+        await session.mcp.server_configuration_changes.sign_in_to_mcp_server("far", Browser())
         assert await desk.result("mcp__far__echo") == "heard"
     finally:
         await desk.close()

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.engine.mcp.server_prompts import ServerQuestions
+from app.engine.mcp.server_prompts import McpServerQuestions
 from app.engine.permissions.permission_context import PermissionContext
-from app.engine.questions.form_questions import FormQuestions
+from app.engine.questions.form_questions import UserFormQuestions
 from app.mcp.elicitation_forms import (
     default_form_answers,
     make_elicitation_form,
@@ -119,8 +119,8 @@ class Told:
         self.warned.append(text)
 
 
-def questions_of(asks: Any, told: Any) -> ServerQuestions:
-    return ServerQuestions(FormQuestions(PermissionContext(approver=asks), told), told)
+def questions_of(asks: Any, told: Any) -> McpServerQuestions:
+    return McpServerQuestions(UserFormQuestions(PermissionContext(approver=asks), told), told)
 
 
 async def asked(asks: Any, told: Told, params: dict[str, Any]) -> dict[str, Any]:

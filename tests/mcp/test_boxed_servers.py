@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.engine.permissions.permission_gate import ApprovalReply
 from app.providers.scripted import say
 from app.values.events import Notice, QuestionAsked
@@ -26,7 +26,7 @@ async def test_a_server_runs_in_the_sandbox_in_every_mode(desk: Desk, mode: str)
     tasks = desk.paths.cwd / ".vscode" / "tasks.json"
     tasks.parent.mkdir()
     tasks.write_text("{}")
-    desk.options = Options(permissions=mode)
+    desk.options = CommandLineOptions(permissions=mode)
     configure(desk, tasks)
     await desk.known()
     desk.open()
@@ -40,7 +40,7 @@ async def test_a_file_that_runs_later_which_a_server_makes_is_moved_away(desk: D
     skip_below("namespaces")
     made = desk.paths.cwd / name
     made.parent.mkdir(parents=True, exist_ok=True)
-    desk.options = Options(permissions="auto-edit")
+    desk.options = CommandLineOptions(permissions="auto-edit")
     configure(desk, made)
     await desk.known()
     desk.open()
@@ -53,7 +53,7 @@ async def test_a_file_that_runs_later_which_a_server_makes_is_moved_away(desk: D
 async def test_what_a_server_changes_that_came_after_it_began_is_named(desk: Desk):
     skip_below("namespaces")
     made = desk.paths.cwd / ".envrc"
-    desk.options = Options(permissions="auto-edit")
+    desk.options = CommandLineOptions(permissions="auto-edit")
     configure(desk, made)
     await desk.known()
     desk.open()
@@ -66,7 +66,7 @@ async def test_what_a_server_changes_that_came_after_it_began_is_named(desk: Des
 
 async def test_a_server_is_named_that_can_read_keys_which_came_after_it_began(desk: Desk):
     skip_below("namespaces")
-    desk.options = Options(permissions="auto-edit")
+    desk.options = CommandLineOptions(permissions="auto-edit")
     configure(desk, desk.paths.cwd / "note")
     await desk.known()
     desk.open()
@@ -81,7 +81,7 @@ async def test_a_server_is_named_that_can_read_keys_which_came_after_it_began(de
 async def test_what_a_server_writes_by_a_hard_link_that_came_after_it_began_is_named(desk: Desk):
     skip_below("namespaces")
     made, outside = desk.paths.cwd / "note", desk.paths.home / "outside"
-    desk.options = Options(permissions="auto-edit")
+    desk.options = CommandLineOptions(permissions="auto-edit")
     configure(desk, made)
     await desk.known()
     desk.open()

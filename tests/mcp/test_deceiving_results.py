@@ -5,22 +5,22 @@ import struct
 
 import pytest
 
-from app.mcp.result_conversion import AnswerConverter
+from app.mcp.mcp_result_conversion import McpAnswerConverter
 from app.providers.scripted import say
 from app.values.content import text_of
 from app.values.events import ToolExecutionUpdate
 from app.values.messages import UserMessage
 from tests.acp.test_capabilities import PIXEL
 from tests.mcp.test_in_session import Desk, desk
-from tools.files.artifacts import Artifacts
-from tools.results import ImagePart, TextPart
+from tools.files.output_artifacts import OutputArtifacts
+from tools.tool_result_values import ImagePart, TextPart
 
 __all__ = ["desk"]
 
 
 @pytest.mark.parametrize("character", ["\u202e", "\u2066", "\U000e0041"])
 def test_an_answer_turns_no_direction_and_hides_no_letters(character: str) -> None:
-    answers = AnswerConverter("notes", Artifacts(), reads_images=True)
+    answers = McpAnswerConverter("notes", OutputArtifacts(), reads_images=True)
     shown = f"<U+{ord(character):04X}>"
     text = answers.convert_tool_answer({"content": [{"type": "text", "text": f"a{character}b"}]}).text
     assert text == f"a{shown}b"
@@ -102,7 +102,7 @@ async def texts_of_server(desk: Desk, signs: str) -> list[str]:
 
 
 def test_joined_emoji_and_other_scripts_stay() -> None:
-    answers = AnswerConverter("notes", Artifacts(), reads_images=True)
+    answers = McpAnswerConverter("notes", OutputArtifacts(), reads_images=True)
     text = "\U0001f469\u200d\U0001f4bb \u05e9\u05dc\u05d5\u05dd"
     assert answers.convert_tool_answer({"content": [{"type": "text", "text": text}]}).text == text
 
@@ -113,14 +113,14 @@ def png_header(width: int, height: int) -> bytes:
 
 @pytest.mark.parametrize("data", [b"hello", b"BM" + bytes(40), png_header(20_000, 10), png_header(3, 4)])
 def test_an_image_that_providers_refuse_is_a_file_and_not_sent(data: bytes) -> None:
-    answers = AnswerConverter("notes", Artifacts(), reads_images=True)
+    answers = McpAnswerConverter("notes", OutputArtifacts(), reads_images=True)
     block = {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": "image/png"}
     (part,) = answers.convert_tool_answer({"content": [block]}).content
     assert isinstance(part, TextPart) and "an image, image/png" in part.text
 
 
 def test_an_image_is_sent_as_what_it_is() -> None:
-    answers = AnswerConverter("notes", Artifacts(), reads_images=True)
+    answers = McpAnswerConverter("notes", OutputArtifacts(), reads_images=True)
     block = {"type": "image", "data": PIXEL, "mimeType": "image/jpeg"}
     (part,) = answers.convert_tool_answer({"content": [block]}).content
     assert isinstance(part, ImagePart) and part.mime_type == "image/png"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.engine.mcp.mcp_exposure import EXPOSURE_ENTRY_TYPE
+from app.engine.mcp.mcp_exposure import MCP_EXPOSURE_ENTRY_TYPE
 from app.providers.scripted import say
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.sessions.session_log import SessionLog
 from app.values.entries import CustomEntry
 from app.values.mcp_servers import McpServersChange
@@ -17,14 +17,14 @@ from tests.mcp.test_in_session import Desk
 
 
 @pytest.fixture
-async def desk(paths: Paths) -> AsyncIterator[Desk]:
+async def desk(paths: BayouPaths) -> AsyncIterator[Desk]:
     made = Desk(paths)
     yield made
     await made.close()
 
 
 def head_of(session: Any) -> bytes:
-    head = session.requests.request_head()
+    head = session.requests.prompt_and_tools_of_next_request()
     return bytes(head.encoded_tools) + bytes(head.encoded_prompt)
 
 
@@ -34,7 +34,7 @@ def declared(session: Any) -> list[str]:
 
 def kept_in(path: Path) -> list[Any]:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return [line["data"] for line in lines if line.get("customType") == EXPOSURE_ENTRY_TYPE]
+    return [line["data"] for line in lines if line.get("customType") == MCP_EXPOSURE_ENTRY_TYPE]
 
 
 async def begun(desk: Desk, **servers: Any) -> tuple[Path, bytes]:
@@ -144,7 +144,9 @@ async def test_a_persons_wish_counts_and_is_kept(desk: Desk):
 async def test_an_entry_that_says_nonsense_is_no_fault(desk: Desk, data: Any):
     path, _ = await begun(desk, docs={"exposure": "direct"}, more={})
     lines = path.read_text().splitlines()
-    at, written = next((n, json.loads(line)) for n, line in enumerate(lines) if EXPOSURE_ENTRY_TYPE in line)
+    at, written = next(
+        (n, json.loads(line)) for n, line in enumerate(lines) if MCP_EXPOSURE_ENTRY_TYPE in line
+    )
     lines[at] = json.dumps({**written, "data": data})
     path.write_text("\n".join(lines) + "\n")
     session = resumed(desk, path)

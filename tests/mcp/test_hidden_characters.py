@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from app.engine.mcp.mcp_commands import servers_text
+from app.engine.mcp.mcp_commands import mcp_servers_text
 from app.engine.mcp.mcp_commands import test_server as check_server
 from app.providers.scripted import say
-from app.tui.features.mcp.page import server_preview
-from app.tui.prompt.mcp_completions import ResourceCompletions, argument_completions
+from app.tui.features.mcp.page import mcp_server_preview
+from app.tui.prompt.mcp_completions import McpResourceCompletions, mcp_prompt_argument_completions
 from app.values.events import Notice, QuestionAsked
 from app.values.user_errors import UserError
 from tests.mcp.test_asked_in_session import Asked
 from tests.mcp.test_asked_in_session import desk as asking_desk
 from tests.mcp.test_deceiving_results import JOINED
 from tests.mcp.test_in_session import Desk, desk
-from widgets.completion.source import CompletionRequest
+from widgets.completion.completion_source import CompletionRequest
 
 __all__ = ["asking_desk", "desk"]
 
@@ -65,9 +65,9 @@ async def test_what_has_hidden_characters_is_left_out_and_told(desk: Desk, signs
         f"character {number}."
         for kind, name in OMITTED
     )
-    assert told in servers_text(session.mcp)
+    assert told in mcp_servers_text(session.mcp)
     assert (await check_server(session.mcp, "docs")).endswith(told)
-    page = "\n".join(f"  {part.text}" for part in server_preview(view).parts)
+    page = "\n".join(f"  {part.text}" for part in mcp_server_preview(view).parts)
     assert told in page
 
 
@@ -82,9 +82,9 @@ async def test_names_of_joined_emoji_and_letters_are_kept(desk: Desk, signs: str
 async def test_hidden_characters_are_not_completed(desk: Desk, signs: str) -> None:
     session = await opened(desk, signs)
     request = CompletionRequest(line="@docs:note", column=10, row=0)
-    (found,) = [each async for each in ResourceCompletions(session.mcp).complete(request)]
+    (found,) = [each async for each in McpResourceCompletions(session.mcp).complete(request)]
     assert [item.text for item in found.items] == ["@docs:note://1"]
-    completions = argument_completions(session.mcp)
+    completions = mcp_prompt_argument_completions(session.mcp)
     assert list(completions) == ["docs:greet"]
     assert [one.text for one in await completions["docs:greet"]("")] == ["Ada"]  # pyright: ignore[reportGeneralTypeIssues]
 

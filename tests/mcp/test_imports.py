@@ -4,18 +4,18 @@ import json
 
 import pytest
 
-from app.mcp.import_configs import find_servers_of_program
-from app.resources.paths import Paths
+from app.mcp.import_server_configs import find_mcp_servers_of_program
+from app.resources.paths import BayouPaths
 from app.values.user_errors import UserError
 
 
-def entries(program: str, paths: Paths) -> dict[str, dict]:
-    found = find_servers_of_program(program, paths.home, paths.cwd, {})
+def entries(program: str, paths: BayouPaths) -> dict[str, dict]:
+    found = find_mcp_servers_of_program(program, paths.home, paths.cwd, {})
     assert found.problems == ()
     return {each.name: dict(each.entry) for each in found.servers if not each.problem}
 
 
-def test_claudes_own_and_those_of_this_folder(paths: Paths, put):
+def test_claudes_own_and_those_of_this_folder(paths: BayouPaths, put):
     local = {str(paths.cwd): {"mcpServers": {"here": {"type": "http", "url": "https://h.example"}}}}
     elsewhere = {"/elsewhere": {"mcpServers": {"not": {"command": "x"}}}}
     servers = {"My Docs": {"type": "stdio", "command": "npx", "args": ["-y", "d"], "env": {"K": "v"}}}
@@ -26,7 +26,7 @@ def test_claudes_own_and_those_of_this_folder(paths: Paths, put):
     }
 
 
-def test_cursors_with_its_variables(paths: Paths, put):
+def test_cursors_with_its_variables(paths: BayouPaths, put):
     put(
         paths.cwd / ".cursor" / "mcp.json",
         '{"mcpServers": {"a": {"url": "https://a.example", "headers": {"X": "${env:KEY}"}, "disabled": true},'
@@ -38,14 +38,14 @@ def test_cursors_with_its_variables(paths: Paths, put):
     }
 
 
-def test_vscodes_with_what_it_asks_for(paths: Paths, put):
+def test_vscodes_with_what_it_asks_for(paths: BayouPaths, put):
     put(
         paths.cwd / ".vscode" / "mcp.json",
         """{ // as people write it
         "inputs": [{"id": "api-key"}],
         "servers": {"p": {"type": "stdio", "command": "p", "env": {"K": "${input:api-key}"}, "envFile": "x"},}}""",
     )
-    (found,) = find_servers_of_program("vscode", paths.home, paths.cwd, {}).servers
+    (found,) = find_mcp_servers_of_program("vscode", paths.home, paths.cwd, {}).servers
     assert found.entry == {"command": "p", "args": [], "env": {"K": "${API_KEY}"}}
     assert found.conversion_notes == (
         "set the variable API_KEY: that program asks for it",
@@ -53,7 +53,7 @@ def test_vscodes_with_what_it_asks_for(paths: Paths, put):
     )
 
 
-def test_codexs_tables(paths: Paths, put):
+def test_codexs_tables(paths: BayouPaths, put):
     put(
         paths.home / ".codex" / "config.toml",
         """
@@ -86,7 +86,7 @@ def test_codexs_tables(paths: Paths, put):
     }
 
 
-def test_opencodes_lists_and_pis_exposures(paths: Paths, put):
+def test_opencodes_lists_and_pis_exposures(paths: BayouPaths, put):
     put(
         paths.cwd / "opencode.jsonc",
         '{"mcp": {"l": {"type": "local", "command": ["bun", "x"], "environment": {"A": "{env:B}"}},'
@@ -107,17 +107,17 @@ def test_opencodes_lists_and_pis_exposures(paths: Paths, put):
 @pytest.mark.parametrize(
     "text", ["{", "[]", '{"mcpServers": []}', '{"mcpServers": {"a": 1, "": {}, "b": {"command": {}}}}']
 )
-def test_broken_servers_are_reported_and_not_imported(paths: Paths, put, text):
+def test_broken_servers_are_reported_and_not_imported(paths: BayouPaths, put, text):
     put(paths.home / ".cursor" / "mcp.json", text)
-    found = find_servers_of_program("cursor", paths.home, paths.cwd, {})
+    found = find_mcp_servers_of_program("cursor", paths.home, paths.cwd, {})
     assert all(each.problem for each in found.servers)
     put(paths.home / ".codex" / "config.toml", text + "\n[[[")
     assert (
         "config.toml cannot be read"
-        in find_servers_of_program("codex", paths.home, paths.cwd, {}).problems[0]
+        in find_mcp_servers_of_program("codex", paths.home, paths.cwd, {}).problems[0]
     )
 
 
-def test_an_unknown_program_is_refused(paths: Paths):
+def test_an_unknown_program_is_refused(paths: BayouPaths):
     with pytest.raises(UserError, match="claude, cursor"):
-        find_servers_of_program("emacs", paths.home, paths.cwd, {})
+        find_mcp_servers_of_program("emacs", paths.home, paths.cwd, {})

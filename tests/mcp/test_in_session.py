@@ -10,30 +10,30 @@ from typing import Any
 import pytest
 
 from app.assembly.assembled_session import AssembledSession
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.extensions.extension_setup import connect_extensions
-from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.engine.context_breakdown import break_down_context
 from app.engine.files.file_commands import undo_files
 from app.engine.permissions.permission_context import Approver
-from app.extensions.headless_ui import SilentUi
+from app.extensions.headless_ui import HeadlessUi
 from app.providers.scripted import ScriptedModel, call, say
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.content import text_of
 from app.values.events import Notice, ToolExecutionStart, ToolExecutionUpdate
 from app.values.mcp_servers import McpServersChange
 from app.values.messages import ToolResultMessage
 from tests.engine.test_plan_attacks import SCRIBBLING
 from tests.mcp.test_servers import FAULTY, is_alive
-from tools.results import text_result
+from tools.tool_result_values import text_result
 
 
 class Desk:
     """A user's session with servers and a scripted model."""
 
-    def __init__(self, paths: Paths, **options: Any) -> None:
+    def __init__(self, paths: BayouPaths, **options: Any) -> None:
         self.paths = paths
-        self.options = Options(**{"permissions": "full", **options})
+        self.options = CommandLineOptions(**{"permissions": "full", **options})
         self.asks: Approver | None = None
         self.assembled: AssembledSession | None = None
         self.script = ScriptedModel()
@@ -95,7 +95,7 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(paths: Paths) -> AsyncIterator[Desk]:
+async def desk(paths: BayouPaths) -> AsyncIterator[Desk]:
     made = Desk(paths)
     yield made
     await made.close()
@@ -119,7 +119,7 @@ async def test_servers_that_are_written_meanwhile_are_there_with_the_next_prompt
 
 @pytest.mark.parametrize("place", [".mcp.json", ".bayou/mcp.json"])
 async def test_servers_that_come_to_a_project_meanwhile_are_told_with_the_next_prompt(desk: Desk, place: str):
-    desk.options = Options(approve=True)
+    desk.options = CommandLineOptions(approve=True)
     desk.open()
     await desk.say(say("none"))
     file = desk.paths.cwd / place
@@ -251,7 +251,7 @@ async def test_the_list_of_tools_is_the_same_over_thirty_turns(desk: Desk):
             await desk.result("mcp_call", server=server, tool=tool, arguments={"text": "x"})
         else:
             await desk.say(say("on"))
-        head = session.requests.request_head()
+        head = session.requests.prompt_and_tools_of_next_request()
         heads.add(bytes(head.encoded_tools) + bytes(head.encoded_prompt))
     assert len(heads) == 1
     assert session.mcp.server_view("late").state == "ready"
@@ -285,7 +285,7 @@ async def test_plan_mode_reads_resources_of_trusted_servers_alone(desk: Desk):
 
 
 @pytest.mark.parametrize("rule", ["tool: mcp__docs__*", "tool: mcp__docs__resources.read"])
-async def test_a_read_of_a_resource_is_judged_as_its_servers(paths: Paths, rule: str):
+async def test_a_read_of_a_resource_is_judged_as_its_servers(paths: BayouPaths, rule: str):
     desk = Desk(paths, permissions="ask")
     desk.configure(docs={"exposure": "search"}, other={"exposure": "search"})
     await desk.known()
@@ -299,7 +299,7 @@ async def test_a_read_of_a_resource_is_judged_as_its_servers(paths: Paths, rule:
     await desk.close()
 
 
-async def test_a_rule_for_a_server_lets_its_calls_run(paths: Paths):
+async def test_a_rule_for_a_server_lets_its_calls_run(paths: BayouPaths):
     desk = Desk(paths, permissions="ask")
     desk.configure(docs={"exposure": "search"})
     await desk.known()
@@ -311,7 +311,7 @@ async def test_a_rule_for_a_server_lets_its_calls_run(paths: Paths):
     await desk.close()
 
 
-async def test_a_rule_sleeps_when_a_server_says_something_else_of_its_tool(paths: Paths):
+async def test_a_rule_sleeps_when_a_server_says_something_else_of_its_tool(paths: BayouPaths):
     """It is about what was allowed, and not about a name."""
     echo = {"server": "docs", "tool": "echo", "arguments": {"text": "x"}}
     desk = Desk(paths, permissions="ask")
@@ -433,7 +433,7 @@ async def test_an_extension_brings_a_server_and_hears_of_it(desk: Desk):
     place.write_text(BRINGS.format(faulty=FAULTY))
     session = desk.open()
     assert desk.assembled is not None
-    ui = SilentUi(session.events.publish_now)
+    ui = HeadlessUi(session.events.publish_now)
     extended = await connect_extensions(
         desk.assembled, desk.options, desk.paths, mode="print", ui=ui, shutdown=lambda: None
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.cli.commands.mcp_command import run
-from app.resources.paths import Paths
-from app.tui.features.mcp.page import McpPage
+from app.resources.paths import BayouPaths
+from app.tui.features.mcp.page import McpServersPage
 from app.values.codec import encode
 from tests.mcp.test_in_session import Desk
 from tests.tui.pages.person import at_the_keyboard
@@ -17,7 +17,7 @@ TOKEN = "tok-5up3r-s3cr3t-value"
 
 
 @pytest.fixture
-async def desk(paths: Paths) -> AsyncIterator[Desk]:
+async def desk(paths: BayouPaths) -> AsyncIterator[Desk]:
     made = Desk(paths)
     yield made
     await made.close()
@@ -31,7 +31,11 @@ def servers(desk: Desk, value: str) -> None:
 
 @pytest.mark.parametrize("value", [TOKEN, "!cat ~/token"], ids=["written", "printed by a command"])
 async def test_a_token_that_a_server_tells_is_masked_wherever_it_would_turn_up(
-    desk: Desk, paths: Paths, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    desk: Desk,
+    paths: BayouPaths,
+    value: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
     (paths.home / "token").write_text(TOKEN)
     servers(desk, value.replace("~", str(paths.home)))
@@ -53,7 +57,7 @@ async def test_a_token_that_a_server_tells_is_masked_wherever_it_would_turn_up(
         def edit(path: Path) -> str:
             return ""
 
-        page = McpPage(
+        page = McpServersPage(
             session.mcp,
             person.ask,
             person.say,
@@ -86,7 +90,7 @@ async def test_a_token_that_a_server_tells_is_masked_wherever_it_would_turn_up(
     assert "using [secret:" in seen["logs"] and "using [secret:" in seen["command line"]
 
 
-async def test_a_key_in_the_address_is_shown_nowhere(desk: Desk, paths: Paths):
+async def test_a_key_in_the_address_is_shown_nowhere(desk: Desk, paths: BayouPaths):
     desk.configure()
     entry = {"url": f"http://me:{TOKEN}@127.0.0.1:9/mcp?key={TOKEN}", "headers": {"X-Api-Key": TOKEN}}
     (paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"far": entry}}))

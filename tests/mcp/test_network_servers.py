@@ -12,13 +12,13 @@ from typing import Literal
 
 import pytest
 
-from app.mcp.config_entries import ServerConfig
-from app.mcp.http_transport import make_http_transport
-from app.mcp.managed_server import ManagedServer
-from app.mcp.server_context import ServerContext
-from app.mcp.server_errors import CallTimedOut, ConnectionLost, ServerUnavailable
-from app.mcp.server_manifest import ManifestStore
-from app.mcp.token_store import TokenStore
+from app.mcp.http_transport import make_mcp_http_transport
+from app.mcp.managed_server import ManagedMcpServer
+from app.mcp.mcp_server_manifest import McpManifestStore
+from app.mcp.mcp_token_store import McpTokenStore
+from app.mcp.server_config_entries import McpServerConfig
+from app.mcp.server_context import McpServerContext
+from app.mcp.server_errors import McpConnectionLost, McpRequestTimedOut, McpServerUnavailable
 from app.values.user_errors import UserError
 from tests.mcp.guarded_server import GuardedServer
 from tools.running.local_processes import LocalProcesses
@@ -67,23 +67,23 @@ class Place:
         self.served = served
         self.processes = LocalProcesses()
         self.changed = asyncio.Event()
-        sign_ins = TokenStore(folder / "mcp-auth.json")
-        ground = ServerContext(
+        sign_ins = McpTokenStore(folder / "mcp-auth.json")
+        ground = McpServerContext(
             processes=lambda: self.processes,
             working_folder=lambda: folder,
             environment=dict,
-            remote_transport=lambda config, log: make_http_transport(config, sign_ins),
-            manifests=ManifestStore(folder / "manifests"),
+            remote_transport=lambda config, log: make_mcp_http_transport(config, sign_ins),
+            manifests=McpManifestStore(folder / "manifests"),
             log_folder=folder / "logs",
         )
-        config = ServerConfig(
+        config = McpServerConfig(
             name="far",
             type="sse" if served.kind == "sse" else "http",
             url=served.url,
             start_timeout=20,
             timeout=20,
         )
-        self.life = ManagedServer(config, ground, self.changed.set)
+        self.life = ManagedMcpServer(config, ground, self.changed.set)
 
     async def echo(self, text: str) -> str:
         answer = await self.life.call_tool("echo", {"text": text})
@@ -137,9 +137,9 @@ async def test_one_that_was_started_anew_between_two_calls_is_met_anew(place: Pl
 @every_kind
 async def test_one_that_dies_in_a_call_is_reported_and_the_call_is_not_repeated(place: Place):
     assert await place.echo("one") == "one"
-    with pytest.raises(ConnectionLost, match="The call may have been carried out"):
+    with pytest.raises(McpConnectionLost, match="The call may have been carried out"):
         await place.life.call_tool("die", {})
-    with pytest.raises(ServerUnavailable, match=rf"127\.0\.0\.1:{place.served.port} cannot be reached"):
+    with pytest.raises(McpServerUnavailable, match=rf"127\.0\.0\.1:{place.served.port} cannot be reached"):
         await place.echo("two")
     await place.life.reset_connection()
     await place.served.kill()
@@ -157,41 +157,41 @@ async def test_a_stream_that_ends_is_noticed_before_anybody_asks(place: Place):
 @every_kind
 async def test_a_call_that_says_nothing_ends_at_its_limit(place: Place):
     await place.life.connect_if_needed()
-    place.life.config = ServerConfig(
+    place.life.config = McpServerConfig(
         name="far", type=place.life.config.type, url=place.served.url, timeout=0.1
     )
-    with pytest.raises(CallTimedOut, match=r"far failed: no answer or progress for 0\.1 s"):
+    with pytest.raises(McpRequestTimedOut, match=r"far failed: no answer or progress for 0\.1 s"):
         await place.life.call_tool("slow", {"steps": 50})
 
 
 @pytest.mark.parametrize("kind", ["streamable-http"])
 async def test_an_address_that_does_not_speak_sse_is_explained(place: Place):
-    place.life.config = ServerConfig(name="far", type="sse", url=place.served.url, start_timeout=20)
-    with pytest.raises(ServerUnavailable) as told:
+    place.life.config = McpServerConfig(name="far", type="sse", url=place.served.url, start_timeout=20)
+    with pytest.raises(McpServerUnavailable) as told:
         await place.life.connect_if_needed()
     assert str(told.value) == "far is not available: the server answered 400 Bad Request."
 
 
 @pytest.mark.parametrize("kind", ["sse"])
 async def test_an_address_that_speaks_sse_alone_is_explained(place: Place):
-    place.life.config = ServerConfig(name="far", type="http", url=place.served.url, start_timeout=20)
-    with pytest.raises(ServerUnavailable) as told:
+    place.life.config = McpServerConfig(name="far", type="http", url=place.served.url, start_timeout=20)
+    with pytest.raises(McpServerUnavailable) as told:
         await place.life.connect_if_needed()
     assert 'for an old server set "type": "sse"' in str(told.value)
 
 
 @contextlib.asynccontextmanager
-async def life_with(server: GuardedServer, folder: Path) -> AsyncIterator[ManagedServer]:
+async def life_with(server: GuardedServer, folder: Path) -> AsyncIterator[ManagedMcpServer]:
     processes = LocalProcesses()
-    ground = ServerContext(
+    ground = McpServerContext(
         processes=lambda: processes,
         working_folder=lambda: folder,
         environment=dict,
-        remote_transport=lambda config, log: make_http_transport(
-            config, TokenStore(folder / "mcp-auth.json")
+        remote_transport=lambda config, log: make_mcp_http_transport(
+            config, McpTokenStore(folder / "mcp-auth.json")
         ),
     )
-    life = ManagedServer(ServerConfig(name="far", type="http", url=server.url), ground, lambda: None)
+    life = ManagedMcpServer(McpServerConfig(name="far", type="http", url=server.url), ground, lambda: None)
     try:
         yield life
     finally:

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from mcp.client.session import ClientSession
 
-from app.mcp.config_entries import OAuthConfig, ServerConfig
-from app.mcp.http_transport import make_http_transport
-from app.mcp.server_errors import ServerUnavailable
-from app.mcp.token_store import TokenStore
+from app.mcp.http_transport import make_mcp_http_transport
+from app.mcp.mcp_token_store import McpTokenStore
+from app.mcp.server_config_entries import McpOAuthConfig, McpServerConfig
+from app.mcp.server_errors import McpServerUnavailable
 from tests.architecture.sources import ROOT
 from tests.mcp.guarded_server import GuardedServer
 from tests.mcp.test_sign_in import _first
@@ -62,17 +62,17 @@ def guarded(certificate: tuple[Path, Path]) -> GuardedServer:
     return made
 
 
-def robot(server: GuardedServer) -> ServerConfig:
+def robot(server: GuardedServer) -> McpServerConfig:
     """Signs in by itself, so that discovery, token and calls go the same way."""
-    said = OAuthConfig(
+    said = McpOAuthConfig(
         client_id="robot", client_secret=SECRET, grant="client_credentials", issuer=server.login.base
     )
-    return ServerConfig(name="far", type="http", url=server.url, oauth=said)
+    return McpServerConfig(name="far", type="http", url=server.url, oauth=said)
 
 
 @asynccontextmanager
-async def connected(config: ServerConfig, folder: Path, proxy: str | None) -> AsyncIterator[ClientSession]:
-    opened = make_http_transport(config, TokenStore(folder / "mcp-auth.json"), lambda: proxy)
+async def connected(config: McpServerConfig, folder: Path, proxy: str | None) -> AsyncIterator[ClientSession]:
+    opened = make_mcp_http_transport(config, McpTokenStore(folder / "mcp-auth.json"), lambda: proxy)
     try:
         async with opened() as (heard, said, *_), ClientSession(heard, said) as session:
             await session.initialize()
@@ -81,7 +81,7 @@ async def connected(config: ServerConfig, folder: Path, proxy: str | None) -> As
         raise _first(problems) from None
 
 
-async def called(config: ServerConfig, folder: Path, proxy: str | None = None) -> str:
+async def called(config: McpServerConfig, folder: Path, proxy: str | None = None) -> str:
     async with connected(config, folder, proxy) as session:
         answer: Any = await session.call_tool("echo", {})
         return answer.content[0].text
@@ -106,7 +106,7 @@ async def test_a_host_that_needs_none_is_asked_without(
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
     monkeypatch.setenv("NO_PROXY", "example.com,.test")
     async with proxy_to(server.port) as proxy:
-        with pytest.raises(ServerUnavailable, match=rf"models\.test:{server.port} cannot be reached"):
+        with pytest.raises(McpServerUnavailable, match=rf"models\.test:{server.port} cannot be reached"):
             await called(robot(server), tmp_path, proxy.url)
         assert proxy.targets == []
 
@@ -132,7 +132,7 @@ async def test_a_private_certificate_is_believed_when_it_is_named(
     how: str, server: GuardedServer, certificate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async with proxy_to(server.port) as proxy:
-        with pytest.raises(ServerUnavailable, match=r"TLS error with models\.test.*SSL_CERT_FILE"):
+        with pytest.raises(McpServerUnavailable, match=r"TLS error with models\.test.*SSL_CERT_FILE"):
             await called(robot(server), tmp_path, proxy.url)
         monkeypatch.setenv(how, str(certificate[0]))
         assert await called(robot(server), tmp_path, proxy.url) == "heard"
@@ -141,10 +141,10 @@ async def test_a_private_certificate_is_believed_when_it_is_named(
 async def test_what_cannot_be_used_is_reported(
     server: GuardedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    with pytest.raises(ServerUnavailable, match="The proxy gopher://x cannot be used"):
+    with pytest.raises(McpServerUnavailable, match="The proxy gopher://x cannot be used"):
         await called(robot(server), tmp_path, "gopher://x")
     monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file.pem")
-    with pytest.raises(ServerUnavailable, match=r"/no/such/file\.pem"):
+    with pytest.raises(McpServerUnavailable, match=r"/no/such/file\.pem"):
         await called(robot(server), tmp_path)
 
 
@@ -156,7 +156,7 @@ async def test_a_proxy_that_refuses_is_reported(server: GuardedServer, tmp_path:
 
     listener = await asyncio.start_server(refuse, "127.0.0.1", 0)
     proxy = f"http://user:hunter2@127.0.0.1:{listener.sockets[0].getsockname()[1]}"
-    with pytest.raises(ServerUnavailable, match="the proxy refused the connection: 407") as told:
+    with pytest.raises(McpServerUnavailable, match="the proxy refused the connection: 407") as told:
         await called(robot(server), tmp_path, proxy)
     assert "hunter2" not in str(told.value)
     listener.close()

@@ -5,21 +5,25 @@ from typing import Any
 
 import pytest
 
-from app.engine.core.prompt_intake import RequestRefused
-from app.engine.mcp.server_prompts import parse_prompt_arguments, prompt_from_messages
+from app.engine.core.prompt_intake import SessionRequestRefused
+from app.engine.mcp.server_prompts import parse_mcp_prompt_arguments, prompt_from_mcp_messages
 from app.providers.scripted import say
-from app.resources.paths import Paths
-from app.tui.prompt.mcp_completions import ResourceCompletions, argument_completions, prompt_argument_hint
+from app.resources.paths import BayouPaths
+from app.tui.prompt.mcp_completions import (
+    McpResourceCompletions,
+    mcp_prompt_argument_completions,
+    mcp_prompt_argument_hint,
+)
 from app.values.content import text_of
 from app.values.mcp_servers import PromptView
 from app.values.messages import UserMessage
 from app.values.user_errors import UserError
 from tests.mcp.test_in_session import Desk
-from widgets.completion.source import CompletionRequest
+from widgets.completion.completion_source import CompletionRequest
 
 
 @pytest.fixture
-async def desk(paths: Paths) -> AsyncIterator[Desk]:
+async def desk(paths: BayouPaths) -> AsyncIterator[Desk]:
     made = Desk(paths)
     made.configure(docs={})
     await made.known()
@@ -43,7 +47,7 @@ async def test_a_prompt_of_a_server_is_a_command(desk: Desk, text: str):
 
 
 async def test_a_prompt_without_what_it_needs_says_how_it_is_called(desk: Desk):
-    with pytest.raises(RequestRefused, match=r"/docs:greet needs who\. Usage: /docs:greet who=…"):
+    with pytest.raises(SessionRequestRefused, match=r"/docs:greet needs who\. Usage: /docs:greet who=…"):
         await desk.session.prompt("/docs:greet")
     assert not [one for one in desk.session.messages if isinstance(one, UserMessage)]
 
@@ -63,13 +67,13 @@ async def test_other_words_are_words(desk: Desk, text: str):
 
 def test_arguments_stand_by_name_or_in_order_and_the_last_takes_the_rest():
     prompt = PromptView(server="s", name="p", arguments=("a", "b"), required=("a",))
-    assert parse_prompt_arguments(prompt, "") == {}
-    assert parse_prompt_arguments(prompt, 'one "two three" four') == {"a": "one", "b": "two three four"}
-    assert parse_prompt_arguments(prompt, "b=2 x=1") == {"b": "2", "a": "x=1"}
-    assert parse_prompt_arguments(prompt, "it's") == {"a": "it's"}
-    assert prompt_argument_hint(prompt) == "a [b]"
+    assert parse_mcp_prompt_arguments(prompt, "") == {}
+    assert parse_mcp_prompt_arguments(prompt, 'one "two three" four') == {"a": "one", "b": "two three four"}
+    assert parse_mcp_prompt_arguments(prompt, "b=2 x=1") == {"b": "2", "a": "x=1"}
+    assert parse_mcp_prompt_arguments(prompt, "it's") == {"a": "it's"}
+    assert mcp_prompt_argument_hint(prompt) == "a [b]"
     with pytest.raises(UserError, match="takes nothing"):
-        parse_prompt_arguments(PromptView(server="s", name="p"), "too much")
+        parse_mcp_prompt_arguments(PromptView(server="s", name="p"), "too much")
 
 
 def test_messages_become_one_prompt_and_nonsense_is_reported():
@@ -83,20 +87,20 @@ def test_messages_become_one_prompt_and_nonsense_is_reported():
         {"role": "user", "content": {"type": "audio"}},
         "nonsense",
     ]
-    text, images = prompt_from_messages("s", {"messages": messages})
+    text, images = prompt_from_mcp_messages("s", {"messages": messages})
     assert text.startswith("Look ␛[31m\n\n(An earlier answer was:)\nI did\n\n")
     assert '<resource server="s">\ninside\n</resource>' in text
     assert "[s sent audio, which cannot be said]" in text
     assert [image.data for image in images] == ["aGk="]
-    assert prompt_from_messages("s", {"messages": 5}) == ("", ())
+    assert prompt_from_mcp_messages("s", {"messages": 5}) == ("", ())
 
 
 async def test_resources_and_arguments_are_completed(desk: Desk):
-    source = ResourceCompletions(desk.session.mcp)
+    source = McpResourceCompletions(desk.session.mcp)
     request = CompletionRequest(line="see @docs:no", column=12, row=0)
     assert source.accepts(request)
     assert not source.accepts(CompletionRequest(line="see @src:no", column=11, row=0))
     (found,) = [each async for each in source.complete(request)]
     assert (found.start, [item.text for item in found.items]) == (4, ["@docs:note://1"])
-    arguments = argument_completions(desk.session.mcp)["docs:greet"]
+    arguments = mcp_prompt_argument_completions(desk.session.mcp)["docs:greet"]
     assert await arguments("A") == []  # pyright: ignore[reportGeneralTypeIssues]  (that server completes nothing)

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from app.mcp.config_entries import ServerConfig
-from app.mcp.managed_server import ManagedServer
-from app.mcp.result_conversion import AnswerConverter
-from app.mcp.server_context import ServerContext
-from app.mcp.server_errors import CallRefused
-from app.mcp.server_manifest import ManifestStore
-from app.mcp.stdio_process import variables_for_server
+from app.mcp.managed_server import ManagedMcpServer
+from app.mcp.mcp_result_conversion import McpAnswerConverter
+from app.mcp.mcp_server_manifest import McpManifestStore
+from app.mcp.server_config_entries import McpServerConfig
+from app.mcp.server_context import McpServerContext
+from app.mcp.server_errors import McpRequestRefused
+from app.mcp.stdio_process import environment_for_mcp_server
 from tests.conftest import OUTSIDE
 from tests.support.npm import why_npm_cannot
-from tools.files.artifacts import Artifacts
-from tools.results import ImagePart, ToolResult
+from tools.files.output_artifacts import OutputArtifacts
 from tools.running.local_processes import LocalProcesses
+from tools.tool_result_values import ImagePart, ToolResult
 
 pytestmark = pytest.mark.installs
 OF_NPM = ("everything", "filesystem", "memory")
@@ -59,7 +59,7 @@ class Bench:
         self.action = "decline"
         self.asked: list[str] = []
         self.processes = LocalProcesses()
-        self.lives: list[ManagedServer] = []
+        self.lives: list[ManagedMcpServer] = []
         (folder / "a.txt").write_text("hello\n")
 
     def make_repository(self) -> None:
@@ -71,24 +71,26 @@ class Bench:
         accepts = self.action == "accept" and params.get("mode") != "url"
         return {"action": self.action, **({"content": {"name": "Ada"}} if accepts else {})}
 
-    async def server(self, name: str, program: Path, *arguments: str) -> ManagedServer:
-        ground = ServerContext(
+    async def server(self, name: str, program: Path, *arguments: str) -> ManagedMcpServer:
+        ground = McpServerContext(
             processes=lambda: self.processes,
             working_folder=lambda: self.folder,
-            environment=lambda: variables_for_server(os.environ),
+            environment=lambda: environment_for_mcp_server(os.environ),
             ask_elicitation=self.elicit,
-            manifests=ManifestStore(self.folder / "manifests"),
+            manifests=McpManifestStore(self.folder / "manifests"),
         )
-        config = ServerConfig(name=name, command=str(program), args=arguments)
-        life = ManagedServer(config, ground, lambda: None)
+        config = McpServerConfig(name=name, command=str(program), args=arguments)
+        life = ManagedMcpServer(config, ground, lambda: None)
         self.lives.append(life)
         await life.connect_if_needed()
         return life
 
 
-async def made(life: ManagedServer, tool: str, **arguments: Any) -> ToolResult:
+async def made(life: ManagedMcpServer, tool: str, **arguments: Any) -> ToolResult:
     answer = await life.call_tool(tool, arguments)
-    return AnswerConverter(life.config.name, Artifacts(), reads_images=True).convert_tool_answer(answer)
+    return McpAnswerConverter(life.config.name, OutputArtifacts(), reads_images=True).convert_tool_answer(
+        answer
+    )
 
 
 @pytest.fixture
@@ -173,5 +175,5 @@ async def test_fetch(bench: Bench, pypi_programs: Path):
     assert (await made(life, "fetch", url="nonsense")).is_error
     assert (await made(life, "fetch", url="http://127.0.0.1:9/")).is_error
     assert life.manifest is not None and [prompt.name for prompt in life.manifest.prompts] == ["fetch"]
-    with pytest.raises(CallRefused):
+    with pytest.raises(McpRequestRefused):
         await life.get_prompt("no-such-prompt", {})

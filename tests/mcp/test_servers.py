@@ -13,13 +13,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.mcp.config_entries import ServerConfig
-from app.mcp.managed_server import ManagedServer
-from app.mcp.server_context import MAX_LOG_FILE_BYTES, ServerContext, ServerLog
-from app.mcp.server_errors import CallRefused, CallTimedOut, ConnectionLost, ServerUnavailable
-from app.mcp.server_manifest import ManifestStore
-from app.mcp.server_registry import ServerRegistry
-from app.mcp.stdio_process import variables_for_server
+from app.mcp.managed_server import ManagedMcpServer
+from app.mcp.mcp_server_manifest import McpManifestStore
+from app.mcp.server_config_entries import McpServerConfig
+from app.mcp.server_context import MAX_MCP_LOG_FILE_BYTES, McpServerContext, McpServerLog
+from app.mcp.server_errors import (
+    McpConnectionLost,
+    McpRequestRefused,
+    McpRequestTimedOut,
+    McpServerUnavailable,
+)
+from app.mcp.server_registry import McpServerRegistry
+from app.mcp.stdio_process import environment_for_mcp_server
 from tests.architecture.sources import ROOT
 from tools.running.local_processes import LocalProcesses
 
@@ -34,14 +39,14 @@ class Place:
         self.processes = LocalProcesses()
         self.now: float | None = None
         self.asked: list[Any] = []
-        self.lives: list[ManagedServer] = []
+        self.lives: list[ManagedMcpServer] = []
         self.changed = asyncio.Event()
-        self.ground = ServerContext(
+        self.ground = McpServerContext(
             processes=lambda: self.processes,
             working_folder=lambda: folder,
-            environment=lambda: variables_for_server(os.environ),
+            environment=lambda: environment_for_mcp_server(os.environ),
             ask_elicitation=self._elicit,
-            manifests=ManifestStore(folder / "manifests"),
+            manifests=McpManifestStore(folder / "manifests"),
             log_folder=folder / "logs",
             now=lambda: time.monotonic() if self.now is None else self.now,
         )
@@ -50,9 +55,9 @@ class Place:
         self.asked.append((server, params["message"]))
         return {"action": "accept", "content": {"name": "Ada"}}
 
-    def life(self, *words: str, **more: Any) -> ManagedServer:
-        config = ServerConfig(name="docs", command=sys.executable, args=(FAULTY, *words), **more)
-        life = ManagedServer(config, self.ground, self.changed.set)
+    def life(self, *words: str, **more: Any) -> ManagedMcpServer:
+        config = McpServerConfig(name="docs", command=sys.executable, args=(FAULTY, *words), **more)
+        life = ManagedMcpServer(config, self.ground, self.changed.set)
         self.lives.append(life)
         return life
 
@@ -137,7 +142,7 @@ async def test_progress_is_a_sign_of_life(place: Place):
 
 async def test_a_call_without_any_ends_at_its_limit(place: Place):
     life = place.life(timeout=0.3)
-    with pytest.raises(CallTimedOut, match=r"no answer or progress for 0\.3 s"):
+    with pytest.raises(McpRequestTimedOut, match=r"no answer or progress for 0\.3 s"):
         await life.call_tool("slow", {"count": 3})
 
 
@@ -181,11 +186,11 @@ async def test_a_log_is_named_once_something_stands_in_it(place: Place):
 
 
 def test_a_log_that_is_full_makes_room_before_it_goes_on(tmp_path: Path) -> None:
-    log = ServerLog(tmp_path / "docs.log")
-    (tmp_path / "docs.log").write_bytes(b"x" * (MAX_LOG_FILE_BYTES + 1))
+    log = McpServerLog(tmp_path / "docs.log")
+    (tmp_path / "docs.log").write_bytes(b"x" * (MAX_MCP_LOG_FILE_BYTES + 1))
     log.write_note("late")
     assert log.existing_file is not None and log.existing_file.read_text() == "late\n"
-    assert (tmp_path / "docs.log.1").stat().st_size == MAX_LOG_FILE_BYTES + 1
+    assert (tmp_path / "docs.log.1").stat().st_size == MAX_MCP_LOG_FILE_BYTES + 1
 
 
 async def test_noise_is_kept_apart(place: Place):
@@ -198,22 +203,22 @@ async def test_noise_is_kept_apart(place: Place):
 async def test_a_server_that_exits_says_why(place: Place):
     life = place.life("exit-in-start")
     with pytest.raises(
-        ServerUnavailable, match=r'docs is not available: the program exited with code 3 \("no config"\)\.'
+        McpServerUnavailable, match=r'docs is not available: the program exited with code 3 \("no config"\)\.'
     ):
         await life.connect_if_needed()
     assert life.state == "failed"
 
 
 async def test_a_program_that_is_not_there(place: Place):
-    config = ServerConfig(name="docs", command="no-such-program")
-    life = ManagedServer(config, place.ground, place.changed.set)
-    with pytest.raises(ServerUnavailable, match="no-such-program: No such file or directory"):
+    config = McpServerConfig(name="docs", command="no-such-program")
+    life = ManagedMcpServer(config, place.ground, place.changed.set)
+    with pytest.raises(McpServerUnavailable, match="no-such-program: No such file or directory"):
         await life.connect_if_needed()
 
 
 async def test_a_server_that_hangs_in_its_start_is_given_up_with_its_process(place: Place):
     life = place.life("hang-in-start", start_timeout=0.8)
-    with pytest.raises(ServerUnavailable, match=r"did not answer within 0\.8 s"):
+    with pytest.raises(McpServerUnavailable, match=r"did not answer within 0\.8 s"):
         await life.connect_if_needed()
     assert life.pid is None
 
@@ -221,7 +226,7 @@ async def test_a_server_that_hangs_in_its_start_is_given_up_with_its_process(pla
 async def test_a_server_that_dies_in_a_call_is_started_anew_and_the_call_is_not_repeated(place: Place):
     life = place.life()
     with pytest.raises(
-        ConnectionLost,
+        McpConnectionLost,
         match=r'the program exited with code 7 \("out of memory"\).*check before you call again',
     ):
         await life.call_tool("die", {})
@@ -240,7 +245,7 @@ async def test_a_server_that_is_killed_in_a_call_is_reported(place: Place):
     assert life.pid is not None
     os.kill(life.pid, signal.SIGKILL)
     with pytest.raises(
-        ConnectionLost, match=r"the program was killed by signal 9.*The call may have been carried out"
+        McpConnectionLost, match=r"the program was killed by signal 9.*The call may have been carried out"
     ):
         await calling
     assert (await life.call_tool("echo", {"text": "on"}))["content"][0]["text"] == "on"
@@ -250,12 +255,12 @@ async def test_three_failures_in_a_minute_and_it_is_left_alone_for_a_while(place
     place.now = 100.0
     life = place.life("exit-in-start")
     for _ in range(3):
-        with pytest.raises(ServerUnavailable):
+        with pytest.raises(McpServerUnavailable):
             await life.connect_if_needed()
-    with pytest.raises(ServerUnavailable, match=r"Next attempt in 30 s\.$"):
+    with pytest.raises(McpServerUnavailable, match=r"Next attempt in 30 s\.$"):
         await life.connect_if_needed()
     place.now = 131.0
-    with pytest.raises(ServerUnavailable, match=r"Next attempt in 60 s\.$"):
+    with pytest.raises(McpServerUnavailable, match=r"Next attempt in 60 s\.$"):
         await life.connect_if_needed()
     await life.reset_connection()
     assert life.seconds_until_retry == 0
@@ -274,17 +279,17 @@ HOLDS = """
 import asyncio, os, sys, time
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from app.mcp.server_context import ServerContext
-from app.mcp.config_entries import ServerConfig
-from app.mcp.stdio_process import variables_for_server
+from app.mcp.server_context import McpServerContext
+from app.mcp.server_config_entries import ServerConfig
+from app.mcp.stdio_process import environment_for_mcp_server
 from app.mcp.managed_server import ManagedServer
-from app.mcp.server_context import MAX_LOG_FILE_BYTES, ServerLog
+from app.mcp.server_context import MAX_MCP_LOG_FILE_BYTES, McpServerLog
 from tools.running.local_processes import LocalProcesses
 
 async def hold():
     processes = LocalProcesses()
-    ground = ServerContext(
-        processes=lambda: processes, working_folder=Path.cwd, environment=lambda: variables_for_server(os.environ)
+    ground = McpServerContext(
+        processes=lambda: processes, working_folder=Path.cwd, environment=lambda: environment_for_mcp_server(os.environ)
     )
     config = ServerConfig(name="docs", command=sys.executable, args=({faulty!r}, "hang-at-end"))
     life = ManagedServer(config, ground, lambda: None)
@@ -313,28 +318,28 @@ async def test_no_server_outlives_a_bayou_that_was_killed(tmp_path: Path):
 async def test_a_line_of_twenty_megabytes_is_an_answer_and_one_of_65_is_none(place: Place):
     life = place.life()
     assert len((await life.call_tool("big", {"count": 20_000_000}))["content"][0]["text"]) == 20_000_000
-    with pytest.raises(ConnectionLost, match="a line of more than 64 MB"):
+    with pytest.raises(McpConnectionLost, match="a line of more than 64 MB"):
         await life.call_tool("big", {"count": 68_000_000})
     assert (await life.call_tool("echo", {"text": "still here"}))["content"][0]["text"] == "still here"
 
 
 async def test_an_answer_that_is_nested_too_deeply_fails_the_call_at_once(place: Place):
     life = place.life()
-    with pytest.raises(CallRefused, match="its answer cannot be read: Invalid JSON: recursion limit"):
+    with pytest.raises(McpRequestRefused, match="its answer cannot be read: Invalid JSON: recursion limit"):
         await life.call_tool("deep", {"count": 50_000})
     assert (await life.call_tool("echo", {"text": "still here"}))["content"][0]["text"] == "still here"
 
 
 async def test_a_refusal_is_in_the_servers_words(place: Place):
     life = place.life()
-    with pytest.raises(CallRefused, match="docs: no such method"):
+    with pytest.raises(McpRequestRefused, match="docs: no such method"):
         await life.complete_argument({"type": "ref/prompt", "name": "greet"}, "who", "", {})
 
 
 async def test_a_list_that_no_client_can_read_says_what_is_wrong_in_it(place: Place):
     life = place.life("broken-list")
     with pytest.raises(
-        ServerUnavailable, match=r"does not follow the protocol: tools\.0\.inputSchema\.properties"
+        McpServerUnavailable, match=r"does not follow the protocol: tools\.0\.inputSchema\.properties"
     ):
         await life.connect_if_needed()
     assert life.pid is None
@@ -343,7 +348,7 @@ async def test_a_list_that_no_client_can_read_says_what_is_wrong_in_it(place: Pl
 @pytest.mark.parametrize("words", [("liar",), ("hostile",), ("many",)])
 async def test_lists_that_lie_are_made_sound(place: Place, words: tuple[str, ...]):
     life = place.life(*words)
-    hub = ServerRegistry(place.ground)
+    hub = McpServerRegistry(place.ground)
     hub.set_servers([life.config])
     view = await hub.test_server("docs")
     for tool in view.tools:
@@ -359,8 +364,8 @@ async def test_lists_that_lie_are_made_sound(place: Place, words: tuple[str, ...
 
 
 async def test_servers_that_did_not_change_keep_their_connection(place: Place):
-    config = ServerConfig(name="docs", command=sys.executable, args=(FAULTY,))
-    hub = ServerRegistry(place.ground)
+    config = McpServerConfig(name="docs", command=sys.executable, args=(FAULTY,))
+    hub = McpServerRegistry(place.ground)
     hub.set_servers([config])
     await hub.require_server("docs").connect_if_needed()
     pid = hub.require_server("docs").pid
@@ -373,11 +378,11 @@ async def test_servers_that_did_not_change_keep_their_connection(place: Place):
 
 
 async def test_servers_of_a_folder_without_trust_are_neither_started_nor_named(place: Place):
-    config = ServerConfig(name="theirs", command=sys.executable, args=(FAULTY,), origin="project")
-    hub = ServerRegistry(place.ground)
+    config = McpServerConfig(name="theirs", command=sys.executable, args=(FAULTY,), origin="project")
+    hub = McpServerRegistry(place.ground)
     hub.set_servers([], [config])
     hub.connect_new_servers()
     assert [life.state for life in hub.servers] == ["untrusted"]
     assert hub.usable_servers == () and hub.all_tools() == {} and hub.require_server("theirs").pid is None
-    with pytest.raises(ServerUnavailable, match="not trusted"):
+    with pytest.raises(McpServerUnavailable, match="not trusted"):
         await hub.require_server("theirs").connect_if_needed()

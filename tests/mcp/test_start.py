@@ -6,17 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from tests.architecture.sources import ROOT
 from tests.mcp.test_in_session import Desk
 
 ASSEMBLE = """
 from pathlib import Path
 from app.assembly.session_builder import assemble_session
-from app.assembly.options import Options
-from app.resources.paths import Paths
+from app.assembly.command_line_options import CommandLineOptions
+from app.resources.paths import BayouPaths
 import os
-assembled = assemble_session(Options(), Paths.from_env(os.environ, Path.cwd()), os.environ)
+assembled = assemble_session(CommandLineOptions(), BayouPaths.from_env(os.environ, Path.cwd()), os.environ)
 """
 PROMPT = "from app.cli.main import main; main(['-p', 'help'])"
 CONTACT = tuple(
@@ -25,7 +25,7 @@ CONTACT = tuple(
 SDK = ("mcp", "mcp_types", "pydantic", "anyio", "httpx2")
 
 
-def loaded_in(paths: Paths, program: str) -> set[str]:
+def loaded_in(paths: BayouPaths, program: str) -> set[str]:
     """The modules of a fresh interpreter after `program`, in the person's project."""
     script = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{program}\n"
     run = subprocess.run(
@@ -44,7 +44,7 @@ def loaded_in(paths: Paths, program: str) -> set[str]:
     return set(run.stderr.rsplit("LOADED ", 1)[1].split())
 
 
-async def test_known_servers_cost_a_start_nothing_and_a_prompt_no_sdk(paths: Paths):
+async def test_known_servers_cost_a_start_nothing_and_a_prompt_no_sdk(paths: BayouPaths):
     desk = Desk(paths)
     desk.configure(**{f"server{number}": {"words": [f"n{number}"]} for number in range(5)})
     await desk.known()
@@ -57,7 +57,7 @@ async def test_known_servers_cost_a_start_nothing_and_a_prompt_no_sdk(paths: Pat
     assert sorted(asked & {*SDK, *CONTACT}) == []
 
 
-async def test_a_manifest_holds_no_secret_and_a_broken_one_is_asked_for_anew(paths: Paths):
+async def test_a_manifest_holds_no_secret_and_a_broken_one_is_asked_for_anew(paths: BayouPaths):
     desk = Desk(paths)
     desk.configure(docs={"env": {"TOKEN": "s3cr3t-value-of-mine"}, "exposure": "search"})
     await desk.known()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.assembly.trust_prompt import TRUST_FOLDER
+from app.assembly.trust_prompt import TRUST_FOLDER_LABEL
 from app.exit_codes import USAGE_ERROR
 from bayou.client import RpcClient
 from bayou.values import text_of
@@ -39,7 +39,7 @@ async def test_a_projects_hooks_run_after_trust_and_block_once_they_have_changed
             return None
         asked.append(data)
         await may_answer.wait()
-        return {"value": TRUST_FOLDER}
+        return {"value": TRUST_FOLDER_LABEL}
 
     arguments = ["-e", CALLS, "--permissions", "full"]
     async with RpcClient(cwd=tmp_path, arguments=arguments, answer_question=answer) as client:

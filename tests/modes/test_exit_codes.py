@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly.options import UsageError
-from app.cli.options import options_from, reject_misspelled_command
+from app.assembly.command_line_options import UsageError
+from app.cli.option_parsing import parse_command_line_options, reject_misspelled_subcommand
 from app.exit_codes import BLOCKED, DONE, LIMIT_REACHED, PERMISSION_REFUSED, SCHEMA_MISMATCH, USAGE_ERROR
-from app.modes.answer_schema import read_schema, strip_code_fence
+from app.modes.answer_schema import read_answer_schema, strip_code_fence_around_json
 from bayou.client import RpcClient
 from tests.modes.processes import STAGE
 from tests.modes.test_print_and_json import bayou
@@ -99,7 +99,7 @@ async def test_rpc_tells_of_a_limit_as_an_answer_that_failed(tmp_path: Path) -> 
 )
 def test_limits_that_are_none(words: list[str], told: str) -> None:
     with pytest.raises(UsageError, match="^" + told.replace("(", r"\(")):
-        options_from(words)
+        parse_command_line_options(words)
 
 
 NOWHERE = '{"properties": {"a": {"$ref": "#/nowhere"}}}'
@@ -124,7 +124,7 @@ def test_schemas_that_cannot_be_used(schema: str, told: str, tmp_path: Path) -> 
     file = tmp_path / "schema.json"
     file.write_text(schema)
     with pytest.raises(UsageError) as refused:
-        read_schema(file)
+        read_answer_schema(file)
     assert str(refused.value).startswith(f"--output-schema {file}: ") and told in str(refused.value)
 
 
@@ -132,18 +132,22 @@ def test_a_recursive_schema_and_one_that_nothing_fits_are_compared(tmp_path: Pat
     file = tmp_path / "schema.json"
     tree = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}}}
     file.write_text(json.dumps({**tree, "additionalProperties": False}))
-    schema = read_schema(file)
-    assert schema.mismatch_text('{"kids": [{"kids": []}]}') == ""
-    assert "$.kids[0]" in schema.mismatch_text('{"kids": [{"boat": 1}]}')
-    assert schema.mismatch_text('{"kids": ' * 3_000 + "[]" + "}" * 3_000) != ""
-    assert schema.mismatch_text("no JSON").startswith("it is not a single JSON value")
-    assert schema.mismatch_text(strip_code_fence('```json\n{"kids": []}\n```')) == ""
+    schema = read_answer_schema(file)
+    assert schema.schema_mismatch_text('{"kids": [{"kids": []}]}') == ""
+    assert "$.kids[0]" in schema.schema_mismatch_text('{"kids": [{"boat": 1}]}')
+    assert schema.schema_mismatch_text('{"kids": ' * 3_000 + "[]" + "}" * 3_000) != ""
+    assert schema.schema_mismatch_text("no JSON").startswith("it is not a single JSON value")
+    assert schema.schema_mismatch_text(strip_code_fence_around_json('```json\n{"kids": []}\n```')) == ""
     file.write_text('{"allOf": [{"type": "string"}, {"type": "number"}]}')
-    assert read_schema(file).mismatch_text("1") != "" != read_schema(file).mismatch_text('"x"')
+    assert (
+        read_answer_schema(file).schema_mismatch_text("1")
+        != ""
+        != read_answer_schema(file).schema_mismatch_text('"x"')
+    )
     file.write_text(NOWHERE)
-    assert read_schema(file).mismatch_text("{}") == ""
+    assert read_answer_schema(file).schema_mismatch_text("{}") == ""
     file.write_text(WITHOUT_END)
-    assert read_schema(file).mismatch_text("{}") == ""
+    assert read_answer_schema(file).schema_mismatch_text("{}") == ""
 
 
 @pytest.mark.parametrize(
@@ -152,14 +156,14 @@ def test_a_recursive_schema_and_one_that_nothing_fits_are_compared(tmp_path: Pat
 )
 def test_a_word_that_is_nearly_a_command_is_no_prompt(word: str, meant: str) -> None:
     with pytest.raises(UsageError, match=f"Unknown command: {word}. Did you mean {meant}[?]"):
-        reject_misspelled_command([word])
+        reject_misspelled_subcommand([word])
 
 
 @pytest.mark.parametrize(
     "words", [["hello"], ["--", "sesions"], ["sesions", "now"], ["why?"], ["tour"], ["help"], ["-p"], []]
 )
 def test_other_words_are_prompts(words: list[str]) -> None:
-    reject_misspelled_command(words)
+    reject_misspelled_subcommand(words)
 
 
 async def test_a_slip_is_refused_by_the_program(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from bayou.client import RpcClient
 from tests.box.conftest import skip_below
 from tests.modes.processes import lines_until, put, scripted_client, start, write_settings
-from tools.box.abilities import system_abilities
+from tools.box.sandbox_features import system_sandbox_features
 
 ASK = ("--permissions", "ask", "--no-session")
 
@@ -157,7 +157,7 @@ async def test_any_words_are_offered_only_behind_programs_that_run_nothing(tmp_p
 async def test_an_unknown_program_is_contained_and_asks_only_without_a_sandbox(tmp_path: Path) -> None:
     person = Person("Deny", "Deny")
     mode = ("--permissions", "auto-edit", "--no-session")
-    has_box = system_abilities().step != "none"
+    has_box = system_sandbox_features().step != "none"
     async with RpcClient(cwd=tmp_path, arguments=list(mode), answer_question=person) as client:
         said = await result_of(client, "frobnicate a")
         await result_of(client, "rm -rf ~")

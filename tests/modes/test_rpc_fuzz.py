@@ -114,7 +114,7 @@ def dialogue(_folder: Path) -> Iterator[Dialogue]:
 INTERNAL = re.compile(r"\w+(Error|Exception): ")
 """The text of an internal error."""
 SAFE = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-TYPES = [command.name for command in reference.documented_commands()]
+TYPES = [command.name for command in reference.documented_rpc_commands()]
 UNANSWERED = ("extension_ui_response", "host_tool_update", "host_tool_result")
 VALUES = st.recursive(
     st.none()
@@ -129,7 +129,7 @@ PATHS = ("outputPath", "sessionPath", "parentSession")
 FIELDS = sorted(
     {
         name
-        for command in reference.documented_commands()
+        for command in reference.documented_rpc_commands()
         for name in (field for field in command.parameters_struct.__struct_encode_fields__)
         if name not in ("id", *PATHS)
     }
@@ -257,7 +257,7 @@ def test_every_command_in_every_state(state: str, _folder: Path) -> None:
     model = ["--model", "anthropic/claude-sonnet-4-5"] if state == "without a key" else ["-e", STAGE]
     dialogue = Dialogue(_folder, *model, "--no-session")
     dialogue.answers(b"")
-    for command in reference.documented_commands():
+    for command in reference.documented_rpc_commands():
         if STATES[state][0]:
             bring_about(dialogue, state)
         fields = FILLED | {"mode": "wait" if command.name == "set_interrupt_mode" else "all"}

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from app.resources.settings.settings_file import set_value
+from app.resources.settings.settings_file import write_setting_to_file
 from bayou.client import RpcClient, RpcError
 from bayou.values import (
     AgentSettled,
@@ -294,7 +294,7 @@ async def test_a_mode_that_was_set_stays_when_another_setting_changes(tmp_path: 
         await client.request("set_auto_retry", enabled=False)
         await client.prompt_and_wait("list")
         assert (await client.get_state())["steeringMode"] == "one-at-a-time"
-        set_value(Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json", "followUpMode", "all")
+        write_setting_to_file(Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json", "followUpMode", "all")
         await client.prompt_and_wait("list")
         state = await client.get_state()
         assert state["steeringMode"] == "one-at-a-time", "what was asked for here"

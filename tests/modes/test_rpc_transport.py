@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.modes.stdout_writer import LineWriter
+from app.modes.stdout_writer import StdoutLineWriter
 from app.modes.wire_events import EventLineWriter
 from app.sessions.session_log import SessionLog
 from app.values.codec import decode_json
@@ -233,11 +233,11 @@ async def test_held_deltas_are_written_although_nothing_follows() -> None:
 async def test_a_reader_that_takes_nothing_is_given_up() -> None:
     read_end, write_end = os.pipe()
     try:
-        writer = LineWriter(write_end)
-        writer.put_line(b"x" * 5_000_000)
-        assert not writer.has_room
+        writer = StdoutLineWriter(write_end)
+        writer.queue_line(b"x" * 5_000_000)
+        assert not writer.has_output_space
         assert await writer.flush(0.1) is False
-        assert writer.is_broken and writer.has_room
+        assert writer.is_broken and writer.has_output_space
     finally:
         os.close(read_end)
         os.close(write_end)
@@ -252,8 +252,8 @@ async def test_a_reader_that_goes_ends_the_work_although_nothing_is_written() ->
         await asyncio.Event().wait()
 
     try:
-        writer = LineWriter(write_end)
-        working = asyncio.ensure_future(writer.await_while_read(work()))
+        writer = StdoutLineWriter(write_end)
+        working = asyncio.ensure_future(writer.await_until_reader_gone(work()))
         await begun.wait()
         os.close(read_end)
         assert await asyncio.wait_for(working, 20) is None

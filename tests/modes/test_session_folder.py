@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.paths import Paths
-from app.resources.trust.project_trust import store_answer, trust_question_for
+from app.resources.paths import BayouPaths
+from app.resources.trust.project_trust import store_trust_answer, trust_question_for
 from app.sessions.session_library import list_sessions
 from bayou.client import RpcClient, RpcError
 from bayou.values import ToolResultMessage, text_of
@@ -34,8 +34,8 @@ def folder(tmp_path: Path, name: str) -> Path:
     return made
 
 
-def paths_at(cwd: Path) -> Paths:
-    return Paths.from_env(os.environ, cwd)
+def paths_at(cwd: Path) -> BayouPaths:
+    return BayouPaths.from_env(os.environ, cwd)
 
 
 async def session_of(cwd: Path) -> Path:
@@ -142,7 +142,7 @@ async def test_extensions_and_settings_are_those_of_the_folder_if_it_is_trusted(
         assert (await client.bash("pwd"))["output"].strip() == str(proj)
         assert any("not trusted" in text for text in told)
     paths = paths_at(proj)
-    store_answer(paths, trust_question_for(paths), is_trusted=True)
+    store_trust_answer(paths, trust_question_for(paths), is_trusted=True)
     async with RpcClient(cwd=other, env={**os.environ, **FAST}) as client:
         await client.switch_session(str(path))
         assert "here" in {one["name"] for one in await client.get_commands()}

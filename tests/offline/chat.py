@@ -3,21 +3,21 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from app.agent.abort import Abort
-from app.agent.loop import run_loop
-from app.agent.loop_ports import LoopPorts
-from app.agent.queues import Queues
-from app.engine.core.toolbox import Toolbox, ToolChoice, tool_declarations
+from app.agent.abort_signal import AbortSignal
+from app.agent.agent_loop import run_agent_loop
+from app.agent.loop_ports import AgentLoopDependencies
+from app.agent.message_queues import MessageQueues
+from app.engine.core.toolbox import EnabledToolPatterns, Toolbox, sorted_tool_declarations
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
 from app.providers.offline.model import offline_model
 from app.values.content import ToolCall
 from app.values.events import MessageEnd
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
-from tools.base import ToolContext
-from tools.registry import builtin_tools
-from tools.results import ToolResult
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolContext
+from tools.tool_registry import builtin_tools
+from tools.tool_result_values import ToolResult
 
 
 class Chat:
@@ -28,15 +28,15 @@ class Chat:
         self.messages: list[Message] = []
         self._registry = AdapterRegistry()
         own = tuple(builtin_tools())
-        self._toolbox = Toolbox(lambda toolbox: own, Workspace(folder))
+        self._toolbox = Toolbox(lambda toolbox: own, SessionWorkspace(folder))
         if tools is not None:
-            self._toolbox.choose_tools(ToolChoice(allowed_patterns=tuple(tools.split())))
-        self._ports = LoopPorts(
+            self._toolbox.choose_tools(EnabledToolPatterns(allowed_patterns=tuple(tools.split())))
+        self._ports = AgentLoopDependencies(
             request_answer=self._ask,
             tools=self._toolbox.active_tools,
             tool_context=self._tool_context,
-            queues=Queues(),
-            abort=Abort(),
+            queues=MessageQueues(),
+            abort=AbortSignal(),
         )
 
     def _tool_context(self, call: ToolCall, progress: Callable[[ToolResult], None]) -> ToolContext:
@@ -46,7 +46,7 @@ class Chat:
     async def say(self, *texts: str) -> str:
         """Returns everything that the guide wrote until it stopped."""
         before = len(self.messages)
-        async for event in run_loop([user_message(text) for text in texts], self._ports):
+        async for event in run_agent_loop([user_message(text) for text in texts], self._ports):
             if isinstance(event, MessageEnd):
                 self.messages.append(event.message)
         return "\n\n".join(
@@ -71,8 +71,8 @@ class Chat:
     def results(self) -> list[ToolResultMessage]:
         return [message for message in self.messages if isinstance(message, ToolResultMessage)]
 
-    async def _ask(self, abort: Abort) -> AssistantStream:
+    async def _ask(self, abort: AbortSignal) -> AssistantStream:
         context = RequestContext(
-            messages=tuple(self.messages), tools=tool_declarations(self._toolbox.active_tools())
+            messages=tuple(self.messages), tools=sorted_tool_declarations(self._toolbox.active_tools())
         )
         return self._registry.stream_answer(offline_model(), context, StreamOptions())

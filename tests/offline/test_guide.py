@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from app.engine.models.side_question import _SIDE_QUESTION_TEMPLATE  # pyright: ignore[reportPrivateUsage]
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import RequestContext, StreamOptions
-from app.providers.offline.answers import GUIDE_HELP, guide_answer_to
+from app.providers.offline.answers import OFFLINE_GUIDE_HELP, offline_guide_answer
 from app.providers.offline.guide import (
     READABLE_TOKENS_PER_SECOND,
     estimate_prompt_usage,
-    tokens_per_second_of,
+    offline_tokens_per_second,
 )
 from app.providers.offline.guide_requests import (
-    GUIDE_HELP_ROWS,
-    GuideHelpRow,
-    PlannedCall,
-    parse_guide_requests,
+    OFFLINE_GUIDE_HELP_ROWS,
+    OfflineGuideHelpRow,
+    PlannedToolCall,
+    parse_offline_guide_requests,
 )
 from app.providers.offline.model import offline_model
-from app.providers.offline.tour import TOUR_ANSWERS, TOUR_CONTINUE_HINT
+from app.providers.offline.tour import OFFLINE_TOUR_ANSWERS, TOUR_CONTINUE_HINT
 from app.values.content import Image, Text, ToolCall
 from app.values.messages import (
     AssistantMessage,
@@ -41,7 +41,7 @@ from tests.offline.chat import Chat
 
 
 def text_of_answer(context: RequestContext) -> str:
-    return "".join(block.text for block in guide_answer_to(context).blocks if isinstance(block, Text))
+    return "".join(block.text for block in offline_guide_answer(context).blocks if isinstance(block, Text))
 
 
 @pytest.fixture
@@ -170,17 +170,17 @@ def test_who_reads_along_gets_a_pace_to_read_at_and_a_program_gets_it_at_once(
 ):
     read_along, at_once = StreamOptions(is_person_reading=True), StreamOptions()
     monkeypatch.delenv("BAYOU_OFFLINE_PACE")
-    assert tokens_per_second_of(offline_model(), read_along) == READABLE_TOKENS_PER_SECOND
-    assert tokens_per_second_of(offline_model(), at_once) == 0
+    assert offline_tokens_per_second(offline_model(), read_along) == READABLE_TOKENS_PER_SECOND
+    assert offline_tokens_per_second(offline_model(), at_once) == 0
     monkeypatch.setenv("BAYOU_OFFLINE_PACE", "30")
     assert (
-        tokens_per_second_of(offline_model(), read_along)
-        == tokens_per_second_of(offline_model(), at_once)
+        offline_tokens_per_second(offline_model(), read_along)
+        == offline_tokens_per_second(offline_model(), at_once)
         == 30
     )
-    assert tokens_per_second_of(offline_model(12), read_along) == 12
+    assert offline_tokens_per_second(offline_model(12), read_along) == 12
     monkeypatch.setenv("BAYOU_OFFLINE_PACE", "quick")
-    assert tokens_per_second_of(offline_model(), read_along) == READABLE_TOKENS_PER_SECOND
+    assert offline_tokens_per_second(offline_model(), read_along) == READABLE_TOKENS_PER_SECOND
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
@@ -239,25 +239,28 @@ async def test_a_missing_file_is_reported(chat: Chat):
     ],
 )
 async def test_anything_else_gets_the_card_and_calls_nothing(chat: Chat, words: str):
-    assert await chat.say(words) == GUIDE_HELP
+    assert await chat.say(words) == OFFLINE_GUIDE_HELP
     assert chat.calls == [[]]
-    assert "/login" in GUIDE_HELP
+    assert "/login" in OFFLINE_GUIDE_HELP
 
 
-@pytest.mark.parametrize("form", GUIDE_HELP_ROWS, ids=lambda form: form.syntax)
-def test_the_card_names_every_request_and_its_example_is_understood(form: GuideHelpRow):
-    assert f"| `{form.syntax}` |" in GUIDE_HELP
-    assert len(parse_guide_requests(form.example)) == 1
+@pytest.mark.parametrize("form", OFFLINE_GUIDE_HELP_ROWS, ids=lambda form: form.syntax)
+def test_the_card_names_every_request_and_its_example_is_understood(form: OfflineGuideHelpRow):
+    assert f"| `{form.syntax}` |" in OFFLINE_GUIDE_HELP
+    assert len(parse_offline_guide_requests(form.example)) == 1
 
 
 @given(text=st.text())
 def test_any_text_is_understood_or_not(text: str):
-    assert all(isinstance(one, PlannedCall) or one in ("help", "tour") for one in parse_guide_requests(text))
+    assert all(
+        isinstance(one, PlannedToolCall) or one in ("help", "tour")
+        for one in parse_offline_guide_requests(text)
+    )
 
 
 async def test_the_tour_shows_bayou_step_by_step_and_begins_again(chat: Chat):
     chat.put("fleet.py", "def main(): ...\n")
-    told = [await chat.say("tour") for _ in range(len(TOUR_ANSWERS) + 1)]
+    told = [await chat.say("tour") for _ in range(len(OFFLINE_TOUR_ANSWERS) + 1)]
     assert [text.partition(":")[0] for text in told] == [f"**{n} of 5" for n in (1, 2, 3, 4, 5, 1)]
     assert [names for names in chat.calls if names] == [["ls"], ["find"], ["write"], ["ls"]]
     assert "- `fleet.py`" in told[0] and "`fleet.py`" in told[1] and "bayou-tour.txt" in told[2]
@@ -281,7 +284,7 @@ async def test_a_tour_without_tools_tells_all_the_same(tmp_path: Path):
 async def test_what_was_stopped_is_not_begun_again(chat: Chat):
     stopped = AssistantMessage(content=(), stop_reason="aborted")
     messages = (user_message("run sleep 60"), stopped, user_message("list"))
-    answer = guide_answer_to(
+    answer = offline_guide_answer(
         RequestContext(messages=messages, tools=(ToolDeclaration(name="ls"), ToolDeclaration(name="bash")))
     )
     assert [block.name for block in answer.blocks if isinstance(block, ToolCall)] == ["ls"]
@@ -298,4 +301,4 @@ async def test_results_are_told_before_a_message_that_came_meanwhile(chat: Chat)
     chat.put("a.txt", "hello\n")
     await chat.say("read a.txt")
     told = text_of_answer(RequestContext(messages=(*chat.messages[:-1], user_message("help"))))
-    assert told.startswith("`a.txt` has 1 line.") and told.endswith(GUIDE_HELP)
+    assert told.startswith("`a.txt` has 1 line.") and told.endswith(OFFLINE_GUIDE_HELP)

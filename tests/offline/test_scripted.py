@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.model_stream import RequestContext, RequestHooks, StreamOptions
+from app.providers.model_stream import HttpRequestHooks, RequestContext, StreamOptions
 from app.providers.scripted import QueuedResponse, ScriptedAnswer, ScriptedModel, call, fail, say, think
 from app.values.content import Text
 from app.values.messages import AssistantMessage, ToolDeclaration, user_message
 from app.values.stream import StreamDone, StreamError, TextDelta
 
 
-def ask(script: ScriptedModel, *words: str, system: str = "", hooks: RequestHooks | None = None):
+def ask(script: ScriptedModel, *words: str, system: str = "", hooks: HttpRequestHooks | None = None):
     registry = AdapterRegistry()
     model = script.register(registry)
     context = RequestContext(system_prompt=system, messages=tuple(user_message(word) for word in words))
-    return registry.stream_answer(model, context, StreamOptions(hooks=hooks or RequestHooks()))
+    return registry.stream_answer(model, context, StreamOptions(hooks=hooks or HttpRequestHooks()))
 
 
 async def test_answers_come_in_the_order_they_were_queued():
@@ -91,7 +91,7 @@ async def test_status_and_headers_arrive_before_the_first_piece():
         seen.append((status, headers))
 
     script = ScriptedModel([fail("slow down", 429, headers={"retry-after": "2"})])
-    await ask(script, hooks=RequestHooks(on_response_headers=on_response)).final_message()
+    await ask(script, hooks=HttpRequestHooks(on_response_headers=on_response)).final_message()
     assert seen == [(429, {"retry-after": "2"})]
 
 

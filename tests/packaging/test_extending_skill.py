@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.resources.paths import docs_dir
 from bayou.client import RpcClient
 from tests.modes.test_print_and_json import bayou
@@ -81,7 +81,7 @@ async def test_the_theme_is_used(written: Path, tmp_path: Path) -> None:
     themes = home / ".bayou" / "agent" / "themes"
     themes.mkdir(parents=True)
     shutil.copy(written / "themes" / "harbour.json", themes)
-    app = make_app(home, options=Options(use_theme="harbour"))
+    app = make_app(home, options=CommandLineOptions(use_theme="harbour"))
     async with app.run_test() as pilot:
         await pilot.pause()
         assert app.theme_control.name == "harbour"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 from app.cli.commands.permissions_command import run
 from tests.permits.by_doing.measure import everything, without_sandbox
 

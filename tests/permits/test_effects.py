@@ -10,11 +10,11 @@ import pytest
 
 from app.providers.scripted import call, say
 from tests.permits.test_gate import gated_session, results
-from tools.base import Tool, ToolContext
-from tools.effects import Effects
+from tools.call_effects import Effects
 from tools.files.path_arguments import resolve_path_arguments
-from tools.registry import builtin_tools
-from tools.results import ToolResult, text_result
+from tools.tool_definition import Tool, ToolContext
+from tools.tool_registry import builtin_tools
+from tools.tool_result_values import ToolResult, text_result
 
 SECRET = "hunter2hunter2hunter2"
 _WRITTEN: Mapping[str, str] = {

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.agent.hooks import CallVerdict
+from app.agent.hooks import ToolCallVerdict
 from app.engine.core.hooks import Hooks
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.permission_context import PermissionContext
@@ -18,9 +18,9 @@ from app.values.entries import CustomEntry
 from app.values.events import QuestionAsked, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
 from tests.engine.scripted_session import ScriptedSession
-from tools.box.plan import Abilities
-from tools.registry import builtin_tools
-from tools.running.shell_settings import SpawnPlan
+from tools.box.sandbox_instructions import SandboxFeatures
+from tools.running.shell_settings import CommandToSpawn
+from tools.tool_registry import builtin_tools
 
 
 def gated_session(
@@ -314,8 +314,8 @@ async def test_an_extension_tightens_and_never_loosens(tmp_path: Path) -> None:
     class Loose(Hooks):
         async def before_tool(
             self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
-        ) -> CallVerdict:
-            return CallVerdict(arguments={"command": "git stash clear"})
+        ) -> ToolCallVerdict:
+            return ToolCallVerdict(arguments={"command": "git stash clear"})
 
     harness = gated_session(
         tmp_path, call("bash", command="ls"), say("ok"), asks="none", mode="full", hooks=Loose()
@@ -374,7 +374,7 @@ async def test_in_a_persistent_shell_an_earlier_command_lets_no_later_one_run_un
 
 async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path) -> None:
     class Another(Hooks):
-        async def before_process_spawn(self, plan: SpawnPlan) -> SpawnPlan:
+        async def before_process_spawn(self, plan: CommandToSpawn) -> CommandToSpawn:
             return msgspec.structs.replace(plan, command="git stash clear")
 
     harness = gated_session(
@@ -452,7 +452,7 @@ async def test_without_a_sandbox_a_shell_that_is_not_bash_makes_no_command_safe(
     harness = gated_session(tmp_path, call("bash", command="ls"), say("ok"), mode="ask")
     harness.effective_settings.set("shellPath", "/bin/sh")
     if not has_sandbox:
-        harness.session.tools.workspace.abilities = lambda: Abilities()
+        harness.session.tools.workspace.abilities = lambda: SandboxFeatures()
     asked = await questions_asked(harness, ApprovalReply(is_allowed=False))
     assert len(asked) == count
 

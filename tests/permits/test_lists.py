@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from app.permits.permission_decisions import PermissionPolicy, decide_call
-from app.permits.shell.command_line import judge_command
+from app.permits.permission_decisions import PermissionPolicy, decide_tool_call
+from app.permits.shell.command_line import judge_command_line
 from tests.permits.lists import PLACE, commands, examples
 
 
 def test_each_example_gets_its_class() -> None:
     wrong = []
     for kind, command in examples():
-        verdict = judge_command(command, PLACE)
+        verdict = judge_command_line(command, PLACE)
         found = "network" if verdict.risk == "contained" and verdict.uses_network else verdict.risk
         if found != kind:
             wrong.append(f"{command!r}: {found} for {kind} ({verdict.why})")
@@ -23,7 +23,7 @@ def test_each_example_gets_its_class() -> None:
 def test_no_evasion_is_safe() -> None:
     lines = commands("evasions.txt")
     assert len(lines) >= 850
-    assert [line for line in lines if judge_command(line, PLACE).risk == "safe"] == []
+    assert [line for line in lines if judge_command_line(line, PLACE).risk == "safe"] == []
 
 
 def test_no_attack_is_safe_and_each_does_what_it_is_there_for(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_no_attack_is_safe_and_each_does_what_it_is_there_for(tmp_path: Path) ->
         if not list(folder.rglob("canary")):
             idle.append(line)
     assert idle == []
-    assert [line for _, line in lines if judge_command(line, PLACE).risk == "safe"] == []
+    assert [line for _, line in lines if judge_command_line(line, PLACE).risk == "safe"] == []
 
 
 def test_nothing_that_is_safe_on_an_ordinary_day_writes_a_file(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_nothing_that_is_safe_on_an_ordinary_day_writes_a_file(tmp_path: Path) -
         ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
     ):
         subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)
-    safe = [line for line in commands("day.txt") if judge_command(line, PLACE).risk == "safe"]
+    safe = [line for line in commands("day.txt") if judge_command_line(line, PLACE).risk == "safe"]
     assert len(safe) > 250
     before = _files(tmp_path)
     each = [line for line in dict.fromkeys(safe) if "tail -f" not in line]
@@ -105,7 +105,7 @@ def test_forbidden_commands_are_never_safe_in_any_spelling(way: str) -> None:
     floor = [command for kind, command in examples() if kind == "forbidden"]
     assert len(floor) > 100
     changed = [REWRITTEN[way](command) for command in floor if not command.startswith(":()")]
-    assert [text for text in changed if judge_command(text, PLACE).risk == "safe"] == []
+    assert [text for text in changed if judge_command_line(text, PLACE).risk == "safe"] == []
 
 
 def test_an_ordinary_day_asks_for_three_commands_in_a_hundred_at_most() -> None:
@@ -116,7 +116,7 @@ def test_an_ordinary_day_asks_for_three_commands_in_a_hundred_at_most() -> None:
     asked = [
         line
         for line in day
-        if decide_call(judge_command(line, PLACE), "bash", policy, PLACE).outcome != "run"
+        if decide_tool_call(judge_command_line(line, PLACE), "bash", policy, PLACE).outcome != "run"
     ]
     assert len(asked) <= len(day) * 0.03, asked
 
@@ -124,6 +124,6 @@ def test_an_ordinary_day_asks_for_three_commands_in_a_hundred_at_most() -> None:
 def test_without_a_sandbox_every_contained_command_asks() -> None:
     policy = PermissionPolicy(mode="auto-edit", has_sandbox=False)
     for line in [*commands("day.txt"), *commands("evasions.txt")]:
-        verdict = judge_command(line, PLACE)
+        verdict = judge_command_line(line, PLACE)
         if verdict.risk == "contained":
-            assert decide_call(verdict, "bash", policy, PLACE).outcome == "ask", line
+            assert decide_tool_call(verdict, "bash", policy, PLACE).outcome == "ask", line

@@ -6,10 +6,16 @@ import itertools
 import pytest
 from msgspec import structs
 
-from app.permits.permission_decisions import PermissionMode, PermissionPolicy, decide_call
-from app.permits.rules import PermitRule, WrittenRules, merge_rules, parse_rule, rule_matches
-from app.permits.shell.command_line import judge_command
-from app.permits.verdicts import CallPart
+from app.permits.permission_decisions import PermissionMode, PermissionPolicy, decide_tool_call
+from app.permits.permit_rules import (
+    PermitRule,
+    UnparsedPermitRules,
+    merge_permit_rules,
+    parse_permit_rule,
+    permit_rule_matches,
+)
+from app.permits.risk_classes import ToolCallPart
+from app.permits.shell.command_line import judge_command_line
 from tests.permits.lists import PLACE
 
 COMMAND_RULES = ("bash: pytest", "bash: nc **", "bash: git push **")
@@ -27,12 +33,12 @@ def outcome(
     is_private: bool = False,
     more: tuple[str, ...] = (),
 ):
-    rules = merge_rules([WrittenRules(origin="user", allow_rules=(*RULES, *more))])
+    rules = merge_permit_rules([UnparsedPermitRules(origin="user", allow_rules=(*RULES, *more))])
     assert rules.problems == ()
     policy = PermissionPolicy(
         mode=mode, rules=rules.rules, has_sandbox=has_box, has_private_network=is_private
     )
-    return decide_call(judge_command(command, PLACE), "bash", policy, PLACE).outcome
+    return decide_tool_call(judge_command_line(command, PLACE), "bash", policy, PLACE).outcome
 
 
 @pytest.mark.parametrize(
@@ -283,7 +289,7 @@ def test_a_sandbox_with_its_own_network_holds_any_command_to_the_hosts_of_a_rule
 
 @pytest.mark.parametrize("command", RUNS_LATER)
 def test_a_download_to_a_file_that_runs_later_needs_a_typed_word_in_full(command: str) -> None:
-    assert judge_command(command, PLACE).risk == "forbidden"
+    assert judge_command_line(command, PLACE).risk == "forbidden"
     assert outcome(command, mode="full") == "ask"
 
 
@@ -303,7 +309,7 @@ def test_copying_a_folder_with_keys_needs_a_typed_word_in_full(command: str) -> 
         files_matching=lambda pattern: ("/home/me/proj/a.txt", "/home/me/proj/key.pem"),
     )
     policy = PermissionPolicy(mode="full", rules=(), has_sandbox=False, has_private_network=False)
-    assert decide_call(judge_command(command, place), "bash", policy, place).needs_typed_word
+    assert decide_tool_call(judge_command_line(command, place), "bash", policy, place).needs_typed_word
 
 
 @pytest.mark.parametrize(
@@ -317,9 +323,9 @@ def test_copying_a_folder_with_keys_needs_a_typed_word_in_full(command: str) -> 
 def test_a_rule_for_a_reader_does_not_answer_for_folders_with_keys(rule: str, command: str) -> None:
     place = structs.replace(PLACE, has_sandbox=False, hides_secrets=False)
     place = structs.replace(place, key_files_below=lambda folder: ("/home/me/.ssh/id_rsa",))
-    rules = merge_rules([WrittenRules(origin="user", allow_rules=(rule,))])
+    rules = merge_permit_rules([UnparsedPermitRules(origin="user", allow_rules=(rule,))])
     policy = PermissionPolicy(mode="ask", rules=rules.rules, has_sandbox=False, has_private_network=False)
-    assert decide_call(judge_command(command, place), "bash", policy, place).outcome == "ask"
+    assert decide_tool_call(judge_command_line(command, place), "bash", policy, place).outcome == "ask"
 
 
 SAFE = ("git status", "head -n 3")
@@ -356,10 +362,10 @@ def test_a_command_is_judged_in_each_folder_in_which_it_runs() -> None:
 
 def test_a_rule_does_not_answer_git_where_the_repository_leads_it_elsewhere() -> None:
     place = structs.replace(PLACE, is_git_redirected=lambda folder: True)
-    rules = merge_rules([WrittenRules(origin="user", allow_rules=RULES)])
+    rules = merge_permit_rules([UnparsedPermitRules(origin="user", allow_rules=RULES)])
     policy = PermissionPolicy(mode="ask", rules=rules.rules, has_sandbox=True, has_private_network=False)
-    verdict = judge_command("git ls-remote https://git.example.org/a/b", place)
-    assert decide_call(verdict, "bash", policy, place).outcome == "ask"
+    verdict = judge_command_line("git ls-remote https://git.example.org/a/b", place)
+    assert decide_tool_call(verdict, "bash", policy, place).outcome == "ask"
 
 
 @pytest.mark.parametrize(
@@ -373,19 +379,19 @@ def test_a_rule_does_not_answer_git_where_the_repository_leads_it_elsewhere() ->
     ],
 )
 def test_a_rule_names_an_address_of_ipv6_in_any_spelling(pattern: str) -> None:
-    rule = parse_rule(f"net: {pattern}", "deny", "project")
+    rule = parse_permit_rule(f"net: {pattern}", "deny", "project")
     assert isinstance(rule, PermitRule)
-    part = CallPart(text="", risk="contained", why="", named_hosts=("[2606:2800:220:1::34]:80",))
-    assert rule_matches(rule, part, "web_fetch", PLACE) is (pattern != "[*]:80")
+    part = ToolCallPart(text="", risk="contained", why="", named_hosts=("[2606:2800:220:1::34]:80",))
+    assert permit_rule_matches(rule, part, "web_fetch", PLACE) is (pattern != "[*]:80")
     other = structs.replace(part, named_hosts=("[2606:2800:220:1::35]:80",))
-    assert not rule_matches(rule, other, "web_fetch", PLACE)
+    assert not permit_rule_matches(rule, other, "web_fetch", PLACE)
 
 
 def denied(rule: str, command: str) -> bool:
-    rules = merge_rules([WrittenRules(origin="user", deny_rules=(f"net: {rule}",))])
+    rules = merge_permit_rules([UnparsedPermitRules(origin="user", deny_rules=(f"net: {rule}",))])
     assert rules.problems == ()
     policy = PermissionPolicy(mode="full", rules=rules.rules)
-    return decide_call(judge_command(command, PLACE), "bash", policy, PLACE).outcome == "refuse"
+    return decide_tool_call(judge_command_line(command, PLACE), "bash", policy, PLACE).outcome == "refuse"
 
 
 SPELLINGS = {
@@ -469,4 +475,4 @@ def test_a_rule_allows_no_spelling_that_programs_may_read_otherwise(host: str) -
 def test_a_rule_for_hosts_that_could_never_match_or_has_two_meanings_is_a_problem(
     pattern: str, said: str
 ) -> None:
-    assert said in str(parse_rule(f"net: {pattern}", "deny", "user"))
+    assert said in str(parse_permit_rule(f"net: {pattern}", "deny", "user"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.commands.permissions_command import run
-from app.engine.permissions.verdict_log import read_verdicts
+from app.engine.permissions.verdict_log import read_permission_verdicts
 from app.values.entries import CustomEntry
 
 LETTERS = {
@@ -82,5 +82,5 @@ def test_letters_in_a_session_file_are_shown_as_classes(letter: str) -> None:
         "by": "mode ask",
     }
     entry = CustomEntry(id="1", parent_id=None, timestamp="", custom_type="bayou.permit", data=data)
-    (past,) = read_verdicts([entry])
+    (past,) = read_permission_verdicts([entry])
     assert past.decision.verdict.risk == LETTERS[letter]

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.command_context import CommandPlaceFacts
 from app.permits.command_place import CommandPlace
-from app.permits.permission_decisions import PermissionPolicy, decide_call
-from app.permits.rules import PermitRule, parse_rule
-from app.permits.shell.command_line import judge_command
-from app.permits.shell.simple_command import JUDGED_PROGRAMS
+from app.permits.permission_decisions import PermissionPolicy, decide_tool_call
+from app.permits.permit_rules import PermitRule, parse_permit_rule
+from app.permits.shell.command_line import judge_command_line
+from app.permits.shell.simple_command import JUDGE_BY_PROGRAM
 from tools.git.git_repository import find_repository
 
 PLAIN = [
@@ -151,12 +151,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> CommandPlace:
     (project / "inner").symlink_to(".env")
     (project / "-v").symlink_to(home / ".netrc")
     (project / "outside").symlink_to(home)
-    return CommandContext(home, home / ".bayou" / "agent").describe_command_place(project)
+    return CommandPlaceFacts(home, home / ".bayou" / "agent").describe_command_place(project)
 
 
 @pytest.mark.parametrize("line", PLAIN)
 def test_a_plain_line_is_safe_without_a_sandbox(place: CommandPlace, line: str) -> None:
-    verdict = judge_command(line, place)
+    verdict = judge_command_line(line, place)
     assert verdict.risk == "safe", verdict.why
 
 
@@ -164,15 +164,15 @@ def test_a_plain_line_is_safe_without_a_sandbox(place: CommandPlace, line: str) 
 @pytest.mark.parametrize("mode", ["ask", "auto-edit"])
 def test_every_other_line_asks_without_a_sandbox(place: CommandPlace, line: str, mode: str) -> None:
     policy = PermissionPolicy(mode=mode)  # type: ignore[arg-type]
-    assert decide_call(judge_command(line, place), "bash", policy, place).outcome == "ask"
+    assert decide_tool_call(judge_command_line(line, place), "bash", policy, place).outcome == "ask"
 
 
 def test_a_rule_for_one_command_lets_no_other_pass(place: CommandPlace) -> None:
-    rule = parse_rule("bash: make **", "allow", "user")
+    rule = parse_permit_rule("bash: make **", "allow", "user")
     assert isinstance(rule, PermitRule)
     policy = PermissionPolicy(mode="ask", rules=[rule])
     outcomes = [
-        decide_call(judge_command(line, place), "bash", policy, place).outcome
+        decide_tool_call(judge_command_line(line, place), "bash", policy, place).outcome
         for line in ("make && ls | head -3", "make && cat .e[[:alpha:]]v", "make; diff README.md empty")
     ]
     assert outcomes == ["run", "ask", "ask"]
@@ -188,8 +188,8 @@ def test_a_repository_that_is_elsewhere_is_not_read_unasked(place: CommandPlace,
         folder = tmp_path / name
         folder.mkdir()
         subprocess.run(["sh", "-c", prepare], cwd=folder, check=True)
-        there = CommandContext(tmp_path, tmp_path / "agent").describe_command_place(folder)
-        assert judge_command("git log", there).risk == "contained", name
+        there = CommandPlaceFacts(tmp_path, tmp_path / "agent").describe_command_place(folder)
+        assert judge_command_line("git log", there).risk == "contained", name
 
 
 @pytest.mark.parametrize(
@@ -233,8 +233,8 @@ def test_git_shows_no_tracked_file_with_secrets_without_a_sandbox(
     subprocess.run(["sh", "-c", "git init -q; git add README.md src"], cwd=project, check=True)
 
     def risk() -> str:
-        there = CommandContext(tmp_path, tmp_path / "agent").describe_command_place(project)
-        return judge_command(line, there).risk
+        there = CommandPlaceFacts(tmp_path, tmp_path / "agent").describe_command_place(project)
+        return judge_command_line(line, there).risk
 
     is_kept = is_safe or line == "git diff"
     assert risk() == ("safe" if is_kept else "contained"), "an earlier commit may have had it"
@@ -256,8 +256,8 @@ def test_no_object_that_replaces_another_is_shown_without_a_sandbox(tmp_path: Pa
     )
     for command, expected in zip(commands, ("safe", "contained"), strict=True):
         subprocess.run(["sh", "-c", command], cwd=project, check=True)
-        there = CommandContext(tmp_path, tmp_path / "agent").describe_command_place(project)
-        assert judge_command("git show HEAD:README.md", there).risk == expected
+        there = CommandPlaceFacts(tmp_path, tmp_path / "agent").describe_command_place(project)
+        assert judge_command_line("git show HEAD:README.md", there).risk == expected
 
 
 def test_a_sandbox_that_does_not_know_all_secret_files_lets_git_print_none(place: CommandPlace) -> None:
@@ -272,21 +272,21 @@ def test_a_sandbox_that_does_not_know_all_secret_files_lets_git_print_none(place
         "git cat-file -p HEAD:x",
         "git stash show -p",
     ):
-        assert judge_command(line, partly).risk == "contained", line
-        assert judge_command(line, structs.replace(partly, hides_secrets=True)).risk == "safe", line
+        assert judge_command_line(line, partly).risk == "contained", line
+        assert judge_command_line(line, structs.replace(partly, hides_secrets=True)).risk == "safe", line
 
 
 PIECES = st.text(st.sampled_from("ae.-/~*?[]{},!\\\"'`$#()<>|&;=: \n\t^@+%é"), max_size=12)
 
 
 @settings(max_examples=1500, deadline=None)
-@given(st.sampled_from(sorted(JUDGED_PROGRAMS)), st.lists(PIECES, max_size=3))
+@given(st.sampled_from(sorted(JUDGE_BY_PROGRAM)), st.lists(PIECES, max_size=3))
 def test_a_line_whose_characters_mean_more_is_never_safe(
     place: CommandPlace, program: str, pieces: list[str]
 ) -> None:
     """What is safe is what Python's own reader of plain words reads the same, without any expansion left."""
     line = " ".join([program, *pieces])
-    if judge_command(line, place).risk != "safe":
+    if judge_command_line(line, place).risk != "safe":
         return
     outside, quote = [], ""
     for char in line:
@@ -304,7 +304,7 @@ def test_a_line_whose_characters_mean_more_is_never_safe(
 def test_with_a_sandbox_such_lines_stay_safe(place: CommandPlace) -> None:
     boxed = structs.replace(place, has_sandbox=True, hides_secrets=True)
     for line in ("ls *", "grep -r X .", "diff -r src empty", 'cat "$f"', "timeout 5 ls"):
-        assert judge_command(line, boxed).risk == "safe", line
+        assert judge_command_line(line, boxed).risk == "safe", line
 
 
 def test_the_names_in_an_index_are_those_that_git_lists(tmp_path: Path) -> None:

@@ -6,22 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from app.permits.secret_files import autorun_reason, secret_likelihood
-from app.permits.shell_words import ANY_NAME_MARK
+from app.permits.secret_files import autorun_reason, secret_likelihood_of_path
+from app.permits.shell_words import ANY_FILE_NAME_MARK
 from app.providers.scripted import ScriptedAnswer, call, say
 from tests.permits.test_gate import decisions, gated_session, results
-from tools.box.places import guarded_paths
+from tools.box.guarded_paths_and_sockets import find_guarded_paths
 from tools.protected.autorun_files import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES, AutorunFile
-from tools.protected.key_tables import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES, KeyName, KeyPlace
+from tools.protected.credential_tables import (
+    BAYOU_FILES_VISIBLE_IN_SANDBOX,
+    CREDENTIAL_FILE_NAMES,
+    CREDENTIAL_PLACES,
+    CredentialFileName,
+    CredentialPlace,
+)
 
 
-def below(row: AutorunFile | KeyPlace) -> str:
+def below(row: AutorunFile | CredentialPlace) -> str:
     """A path that the row is about."""
     path = row.path.replace("*", "some")
     return f"{path}inside" if row.is_folder else path
 
 
-def named(row: KeyName) -> str:
+def named(row: CredentialFileName) -> str:
     return row.name.replace("*", "some")
 
 
@@ -42,8 +48,8 @@ async def test_no_file_that_runs_later_is_written_unasked_in_auto_edit(tmp_path:
 
 async def test_no_place_of_keys_is_read_unasked_in_full(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "home" / "project"
-    paths = [str(home / below(place)) for place in KEY_PLACES]
-    paths += [str(project / "sub" / named(one)) for one in KEY_NAMES]
+    paths = [str(home / below(place)) for place in CREDENTIAL_PLACES]
+    paths += [str(project / "sub" / named(one)) for one in CREDENTIAL_FILE_NAMES]
     harness = gated_session(
         tmp_path, *in_answers(*(("read", {"path": path}) for path in paths)), say("ok"), asks="none"
     )
@@ -57,9 +63,9 @@ async def test_no_place_of_keys_is_read_unasked_in_full(tmp_path: Path) -> None:
 
 
 def test_every_place_of_keys_is_secret_in_any_spelling_of_case() -> None:
-    for place in KEY_PLACES:
-        assert secret_likelihood(f"/home/me/{below(place)}", "/home/me") == "likely", place
-        assert secret_likelihood(f"/home/me/{below(place).upper()}", "/home/me") == "likely", place
+    for place in CREDENTIAL_PLACES:
+        assert secret_likelihood_of_path(f"/home/me/{below(place)}", "/home/me") == "likely", place
+        assert secret_likelihood_of_path(f"/home/me/{below(place).upper()}", "/home/me") == "likely", place
 
 
 @pytest.mark.parametrize(
@@ -71,7 +77,7 @@ def test_every_place_of_keys_is_secret_in_any_spelling_of_case() -> None:
     ],
 )
 def test_variants_and_copies_of_secret_files_are_secret(name: str) -> None:
-    assert secret_likelihood(f"/srv/project/{name}", "/home/me") == "likely"
+    assert secret_likelihood_of_path(f"/srv/project/{name}", "/home/me") == "likely"
 
 
 @pytest.mark.parametrize(
@@ -84,21 +90,21 @@ def test_variants_and_copies_of_secret_files_are_secret(name: str) -> None:
     ],
 )
 def test_samples_and_ordinary_files_are_no_secrets(name: str) -> None:
-    assert secret_likelihood(f"/srv/project/{name}", "/home/me") == "no"
+    assert secret_likelihood_of_path(f"/srv/project/{name}", "/home/me") == "no"
 
 
 @pytest.mark.parametrize("pattern", ["*.json", "*.yaml", "*.yml", "*.toml", "s*.yaml", "conf*.php", "k*"])
 def test_a_pattern_for_ordinary_files_is_not_meant_for_secrets(pattern: str) -> None:
-    path = f"/srv/project/{pattern.replace('*', ANY_NAME_MARK)}"
-    assert secret_likelihood(path, "/home/me") != "likely"
+    path = f"/srv/project/{pattern.replace('*', ANY_FILE_NAME_MARK)}"
+    assert secret_likelihood_of_path(path, "/home/me") != "likely"
 
 
 @pytest.mark.parametrize(
     "pattern", ["*.env", "*.tfstate", "secret*.y*ml", "credential*.json", ".en*", "id_*"]
 )
 def test_a_pattern_meant_for_secret_files_is_one(pattern: str) -> None:
-    path = f"/srv/project/{pattern.replace('*', ANY_NAME_MARK)}"
-    assert secret_likelihood(path, "/home/me") == "likely"
+    path = f"/srv/project/{pattern.replace('*', ANY_FILE_NAME_MARK)}"
+    assert secret_likelihood_of_path(path, "/home/me") == "likely"
 
 
 def test_every_start_up_file_of_the_home_runs_later() -> None:
@@ -107,10 +113,10 @@ def test_every_start_up_file_of_the_home_runs_later() -> None:
 
 
 def test_every_row_has_a_source_and_stands_once() -> None:
-    rows = [*PROJECT_AUTORUN_FILES, *KEY_PLACES]
-    assert all(row.source for row in (*rows, *HOME_AUTORUN_FILES, *KEY_NAMES))
+    rows = [*PROJECT_AUTORUN_FILES, *CREDENTIAL_PLACES]
+    assert all(row.source for row in (*rows, *HOME_AUTORUN_FILES, *CREDENTIAL_FILE_NAMES))
     assert all(part.count("*") < 2 and "{" not in part for row in rows for part in row.name.split("/"))
-    for table in (PROJECT_AUTORUN_FILES, HOME_AUTORUN_FILES, KEY_PLACES, KEY_NAMES):
+    for table in (PROJECT_AUTORUN_FILES, HOME_AUTORUN_FILES, CREDENTIAL_PLACES, CREDENTIAL_FILE_NAMES):
         assert len({row.name for row in table}) == len(table)
 
 
@@ -167,7 +173,7 @@ def test_a_name_with_any_middle_or_case_runs_later(path: str) -> None:
 def test_commands_may_change_what_package_managers_generate() -> None:
     generated = [row.name for row in PROJECT_AUTORUN_FILES if row.is_generated]
     assert ".pnp.cjs" in generated
-    _, missing = guarded_paths("/no/project")
+    _, missing = find_guarded_paths("/no/project")
     assert not {f"/no/project/{name}" for name in generated} & set(missing)
 
 
@@ -177,9 +183,9 @@ def test_commands_may_change_what_package_managers_generate() -> None:
 )
 def test_everything_in_bayous_own_folder_is_secret(path: str) -> None:
     path = path.replace("*", "\ue001")
-    assert secret_likelihood(f"/home/me/own/{path}", "/home/me", ("/home/me/own",)) == "likely"
+    assert secret_likelihood_of_path(f"/home/me/own/{path}", "/home/me", ("/home/me/own",)) == "likely"
 
 
 def test_what_a_person_put_into_bayous_folder_to_be_read_is_not() -> None:
-    for name in SHOWN_OWN_FILES:
-        assert secret_likelihood(f"/home/me/own/{name}", "/home/me", ("/home/me/own",)) == "no"
+    for name in BAYOU_FILES_VISIBLE_IN_SANDBOX:
+        assert secret_likelihood_of_path(f"/home/me/own/{name}", "/home/me", ("/home/me/own",)) == "no"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.command_context import CommandPlaceFacts
 from app.permits.command_place import CommandPlace
-from app.permits.shell.command_line import judge_command
+from app.permits.shell.command_line import judge_command_line
 
 FILES = {
     ".config/newprogram/s.json": 0o600,
@@ -76,21 +76,21 @@ def place(tmp_path: Path) -> CommandPlace:
     (home / "links").mkdir()
     (home / "links" / "plain").symlink_to(home / ".config" / "newprogram" / "s.json")
     (home / "links" / "etc").symlink_to("/etc")
-    return CommandContext(home, home / ".bayou" / "agent").describe_command_place(home / "project")
+    return CommandPlaceFacts(home, home / ".bayou" / "agent").describe_command_place(home / "project")
 
 
 @pytest.mark.parametrize("line", REACHES_KEYS)
 def test_reading_keys_by_a_pattern_or_folder_is_forbidden(place: CommandPlace, line: str) -> None:
-    assert judge_command(line, place).risk == "forbidden"
+    assert judge_command_line(line, place).risk == "forbidden"
 
 
 @pytest.mark.parametrize("line", READS)
 def test_what_reaches_other_files_there_is_not(place: CommandPlace, line: str) -> None:
-    assert judge_command(line, place).risk != "forbidden"
+    assert judge_command_line(line, place).risk != "forbidden"
 
 
 def test_rg_passes_over_hidden_folders_unless_it_is_told(place: CommandPlace) -> None:
-    assert judge_command("rg x ~", place).risk == "contained"
+    assert judge_command_line("rg x ~", place).risk == "contained"
 
 
 def test_a_pattern_with_too_many_matches_is_judged_by_the_places_that_it_reaches(
@@ -98,4 +98,4 @@ def test_a_pattern_with_too_many_matches_is_judged_by_the_places_that_it_reaches
 ) -> None:
     for number in range(3_100):
         os.mkdir(tmp_path / "home" / ".config" / f"x{number}")  # noqa: PTH102  (many)
-    assert judge_command("cat ~/.config/*/s.json", place).risk == "forbidden"
+    assert judge_command_line("cat ~/.config/*/s.json", place).risk == "forbidden"

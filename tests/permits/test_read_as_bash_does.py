@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from app.permits.shell.command_line import judge_command
-from app.permits.shell.expansions import unescape_ansi_quoted
-from app.permits.shell_words import UNKNOWN_MARK
+from app.permits.shell.command_line import judge_command_line
+from app.permits.shell.word_expansion import unescape_ansi_c_quoted
+from app.permits.shell_words import UNKNOWN_TEXT_MARK
 from tests.permits.lists import PLACE
 
 OTHERWISE = (
@@ -30,7 +30,7 @@ OTHERWISE = (
 
 @pytest.mark.parametrize("command", OTHERWISE)
 def test_what_bash_reads_otherwise_is_not_safe(command: str) -> None:
-    assert judge_command(command, PLACE).risk != "safe"
+    assert judge_command_line(command, PLACE).risk != "safe"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_bash_reads_otherwise_is_not_safe(command: str) -> None:
     ],
 )
 def test_continued_lines_and_comments_between_words_stay_safe(command: str) -> None:
-    assert judge_command(command, PLACE).risk == "safe"
+    assert judge_command_line(command, PLACE).risk == "safe"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_continued_lines_and_comments_between_words_stay_safe(command: str) -> N
     ],
 )
 def test_no_value_or_operand_hides_a_secret_or_a_file_that_runs_later(command: str) -> None:
-    assert judge_command(command, PLACE).risk == "forbidden"
+    assert judge_command_line(command, PLACE).risk == "forbidden"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_no_value_or_operand_hides_a_secret_or_a_file_that_runs_later(command: s
     ],
 )
 def test_names_that_are_not_read_or_not_secret_are_not_forbidden(command: str) -> None:
-    assert judge_command(command, PLACE).risk == "contained"
+    assert judge_command_line(command, PLACE).risk == "contained"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_names_that_are_not_read_or_not_secret_are_not_forbidden(command: str) -
     ],
 )
 def test_a_language_or_time_zone_is_a_name_and_no_path(command: str, is_safe: bool) -> None:
-    assert (judge_command(command, PLACE).risk == "safe") is is_safe
+    assert (judge_command_line(command, PLACE).risk == "safe") is is_safe
 
 
 PIECES = (
@@ -193,15 +193,15 @@ def test_any_text_gets_a_verdict(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(150):
         pieces = chance.choices([*PIECES, *string.printable], k=chance.randrange(1, 24))
-        assert judge_command("".join(pieces), PLACE).parts
+        assert judge_command_line("".join(pieces), PLACE).parts
         raw = chance.randbytes(chance.randrange(1, 60))
-        assert judge_command(raw.decode("utf-8", "surrogateescape"), PLACE).parts
-        assert judge_command(raw.decode("latin-1"), PLACE).parts
+        assert judge_command_line(raw.decode("utf-8", "surrogateescape"), PLACE).parts
+        assert judge_command_line(raw.decode("latin-1"), PLACE).parts
 
 
 @pytest.mark.parametrize("command", ['e"nv l)&./evils', "! &\"tou'ch canary"])
 def test_a_text_that_the_parser_cuts_badly_is_not_safe(command: str) -> None:
-    verdict = judge_command(command, PLACE)
+    verdict = judge_command_line(command, PLACE)
     assert verdict.risk == "contained"
     assert not any("cannot be judged (" in part.why for part in verdict.parts), "read, not only caught"
 
@@ -238,7 +238,7 @@ def test_a_text_that_the_parser_cuts_badly_is_not_safe(command: str) -> None:
     ],
 )
 def test_each_spelling_and_possible_value_of_a_word_is_judged_as_the_word(command: str) -> None:
-    assert judge_command(command, PLACE).risk == "forbidden"
+    assert judge_command_line(command, PLACE).risk == "forbidden"
 
 
 @pytest.mark.parametrize(
@@ -255,11 +255,11 @@ def test_each_spelling_and_possible_value_of_a_word_is_judged_as_the_word(comman
     ],
 )
 def test_quotations_and_possible_values_that_name_no_secret_stay_safe(command: str) -> None:
-    assert judge_command(command, PLACE).risk == "safe"
+    assert judge_command_line(command, PLACE).risk == "safe"
 
 
 def test_a_possible_value_counts_for_rules_about_hosts() -> None:
-    hosts = [part.named_hosts for part in judge_command("curl ${x:-http://a.example.org/}", PLACE).parts]
+    hosts = [part.named_hosts for part in judge_command_line("curl ${x:-http://a.example.org/}", PLACE).parts]
     assert ("a.example.org:80",) in hosts
 
 
@@ -307,7 +307,7 @@ def test_escapes_in_quotations_mean_what_they_mean_to_bash() -> None:
     )
     told = [one.decode("utf-8", "replace") for one in done.stdout.split(b"\0")[:-1]]
     for text, said in zip(texts, told, strict=True):
-        found = unescape_ansi_quoted(text)
-        assert found == UNKNOWN_MARK if "\ufffd" in said else found + "z" == said
-    assert unescape_ansi_quoted(r"\u2e\U0000002e\x{2e}\u00e9") == "...é", "which an old bash does not know"
-    assert unescape_ansi_quoted(r"\ue000") == unescape_ansi_quoted(r"\xff") == UNKNOWN_MARK
+        found = unescape_ansi_c_quoted(text)
+        assert found == UNKNOWN_TEXT_MARK if "\ufffd" in said else found + "z" == said
+    assert unescape_ansi_c_quoted(r"\u2e\U0000002e\x{2e}\u00e9") == "...é", "which an old bash does not know"
+    assert unescape_ansi_c_quoted(r"\ue000") == unescape_ansi_c_quoted(r"\xff") == UNKNOWN_TEXT_MARK

@@ -6,26 +6,28 @@ from typing import Literal
 import pytest
 from msgspec import structs
 
-from app.permits.permission_decisions import PermissionPolicy, decide_call
-from app.permits.rules import (
+from app.permits.permission_decisions import PermissionPolicy, decide_tool_call
+from app.permits.permit_rules import (
     PermitRule,
-    WrittenRules,
-    merge_rules,
-    parse_rule,
-    rule_matches,
-    suggested_rules,
+    UnparsedPermitRules,
+    merge_permit_rules,
+    parse_permit_rule,
+    permit_rule_matches,
+    suggested_allow_rules,
 )
-from app.permits.shell.command_line import judge_command
-from app.permits.verdicts import CallPart
+from app.permits.risk_classes import ToolCallPart
+from app.permits.shell.command_line import judge_command_line
 from tests.permits.lists import PLACE
 
 
 def _outcome(
     command: str, *, allow: tuple[str, ...] = (), ask: tuple[str, ...] = (), deny: tuple[str, ...] = ()
 ) -> str:
-    rules = merge_rules([WrittenRules(origin="user", allow_rules=allow, ask_rules=ask, deny_rules=deny)])
+    rules = merge_permit_rules(
+        [UnparsedPermitRules(origin="user", allow_rules=allow, ask_rules=ask, deny_rules=deny)]
+    )
     policy = PermissionPolicy(mode="ask", rules=rules.rules, has_sandbox=False)
-    return decide_call(judge_command(command, PLACE), "bash", policy, PLACE).outcome
+    return decide_tool_call(judge_command_line(command, PLACE), "bash", policy, PLACE).outcome
 
 
 ALLOW = ("bash: ./run.sh", "bash: npm test", "bash: make **", "bash: git commit **", "bash: echo **")
@@ -95,9 +97,9 @@ WRITES_LATER = (
 
 @pytest.mark.parametrize("command", WRITES_LATER)
 def test_a_word_that_names_a_file_of_output_that_runs_later_needs_a_typed_word(command: str) -> None:
-    rules = merge_rules(
+    rules = merge_permit_rules(
         [
-            WrittenRules(
+            UnparsedPermitRules(
                 origin="user",
                 allow_rules=[f"bash: {one} **" for one in ("git", "sort", "find", "uniq", "sed")],
             )
@@ -105,7 +107,9 @@ def test_a_word_that_names_a_file_of_output_that_runs_later_needs_a_typed_word(c
     ).rules
     for mode in ("full", "auto-edit"):
         policy = PermissionPolicy(mode=mode, rules=rules)
-        assert decide_call(judge_command(command, UNBOXED), "bash", policy, UNBOXED).needs_typed_word
+        assert decide_tool_call(
+            judge_command_line(command, UNBOXED), "bash", policy, UNBOXED
+        ).needs_typed_word
 
 
 @pytest.mark.parametrize(
@@ -127,15 +131,15 @@ def test_a_word_that_names_a_file_of_output_that_runs_later_needs_a_typed_word(c
 )
 def test_a_command_that_only_uses_a_file_that_runs_later_needs_none(command: str) -> None:
     policy = PermissionPolicy(mode="full")
-    assert decide_call(judge_command(command, UNBOXED), "bash", policy, UNBOXED).outcome == "run"
+    assert decide_tool_call(judge_command_line(command, UNBOXED), "bash", policy, UNBOXED).outcome == "run"
 
 
 def test_a_rule_for_a_server_does_not_cover_one_with_a_longer_name() -> None:
-    rule = parse_rule("tool: mcp__e__*", "allow", "user")
+    rule = parse_permit_rule("tool: mcp__e__*", "allow", "user")
     assert isinstance(rule, PermitRule)
-    part = CallPart(text="x", risk="contained", why="", command_words=(), kind="tool")
+    part = ToolCallPart(text="x", risk="contained", why="", command_words=(), kind="tool")
     fits = {
-        tool: rule_matches(rule, part, tool, PLACE)
+        tool: permit_rule_matches(rule, part, tool, PLACE)
         for tool in ("mcp__e__read", "mcp__e__evil__read", "mcp__evil__read")
     }
     assert fits == {"mcp__e__read": True, "mcp__e__evil__read": False, "mcp__evil__read": False}
@@ -150,8 +154,8 @@ def test_a_rule_for_a_server_does_not_cover_one_with_a_longer_name() -> None:
     ],
 )
 def test_no_interpreter_shell_or_wrapper_is_offered_with_any_words(command: str) -> None:
-    for part in judge_command(command, PLACE).parts:
-        for rule in suggested_rules(part, "bash", PLACE):
+    for part in judge_command_line(command, PLACE).parts:
+        for rule in suggested_allow_rules(part, "bash", PLACE):
             words = rule.removeprefix("bash: ").split()
             assert words[-1] != "**" or (
                 words[0] in ("git", "npm", "uv", "docker", "cargo") and len(words) > 2
@@ -166,7 +170,7 @@ def test_no_interpreter_shell_or_wrapper_is_offered_with_any_words(command: str)
     "broken", ["nonsense", "bash:", "bash: **", "frob: x", "net: a b", "bash: a\nb", "sandbox.write: x"]
 )
 def test_a_broken_rule_is_reported_and_nothing_of_its_file_is_allowed(broken: str) -> None:
-    rules = merge_rules([WrittenRules(origin="user", allow_rules=("bash: make all", broken))])
+    rules = merge_permit_rules([UnparsedPermitRules(origin="user", allow_rules=("bash: make all", broken))])
     assert rules.ignored_origins == ("user",)
     assert [problem.rule_text for problem in rules.problems] == [broken]
     assert _outcome("make all", allow=("bash: make all", broken)) == "ask"
@@ -189,6 +193,6 @@ def test_no_rule_makes_a_forbidden_command_run() -> None:
 def test_only_an_allow_rule_tells_upper_from_lower_case(
     deed: Literal["deny", "ask", "allow"], is_met: bool
 ) -> None:
-    part = CallPart(text="read", risk="safe", why="", kind="file", path="/home/me/proj/Secrets/a.txt")
+    part = ToolCallPart(text="read", risk="safe", why="", kind="file", path="/home/me/proj/Secrets/a.txt")
     rule = PermitRule(kind="read", pattern="secrets/**", action=deed, origin="user")
-    assert rule_matches(rule, part, "read", PLACE) is is_met
+    assert permit_rule_matches(rule, part, "read", PLACE) is is_met

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.permits.shell.command_line import judge_command
+from app.permits.shell.command_line import judge_command_line
 from tests.permits.lists import PLACE, commands
 
 PLAIN = commands("plain.txt")
@@ -26,7 +26,7 @@ def changed(chance: random.Random) -> str:
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_a_safe_command_makes_no_file_however_it_was_changed(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
-    safe = [text for _ in range(700) if judge_command(text := changed(chance), PLACE).risk == "safe"]
+    safe = [text for _ in range(700) if judge_command_line(text := changed(chance), PLACE).risk == "safe"]
     assert len(safe) > 20
     for text in dict.fromkeys(safe):
         for name in ("f", "g"):
@@ -44,4 +44,4 @@ def test_a_safe_command_makes_no_file_however_it_was_changed(tmp_path: Path, see
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_the_commands_that_are_changed_are_safe(text: str) -> None:
-    assert judge_command(text, PLACE).risk == "safe"
+    assert judge_command_line(text, PLACE).risk == "safe"

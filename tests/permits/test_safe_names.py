@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.sandbox.command_context import CommandContext
-from app.permits.shell.command_line import judge_command
+from app.engine.sandbox.command_context import CommandPlaceFacts
+from app.permits.shell.command_line import judge_command_line
 
 ATTACKS: dict[str, tuple[str, str]] = {
     "a monitor of its own": ("git config core.fsmonitor {evil}", "git status"),
@@ -66,8 +66,8 @@ def _run(text: str, folder: Path) -> None:
 
 def _risk(command: str, folder: Path) -> str:
     home = folder.parent / "home"
-    return judge_command(
-        command, CommandContext(home, home / ".bayou" / "agent").describe_command_place(folder)
+    return judge_command_line(
+        command, CommandPlaceFacts(home, home / ".bayou" / "agent").describe_command_place(folder)
     ).risk
 
 
@@ -111,11 +111,11 @@ def test_a_name_that_the_workspace_folder_of_path_has_is_not_safe(
     found: dict[str, list[str]] = {}
     for path in ("/usr/bin:/bin", f"{tmp_path}/bin:/usr/bin", ".:/usr/bin", ":/usr/bin"):
         monkeypatch.setenv("PATH", path)
-        place = CommandContext(tmp_path / "home", tmp_path / "home" / "agent").describe_command_place(
+        place = CommandPlaceFacts(tmp_path / "home", tmp_path / "home" / "agent").describe_command_place(
             tmp_path, has_box=True
         )
         lines = ("git status", "ls", "cd sub && rg x", "cat f")
-        found[path.replace(str(tmp_path), "W")] = [judge_command(line, place).risk for line in lines]
+        found[path.replace(str(tmp_path), "W")] = [judge_command_line(line, place).risk for line in lines]
     assert found == {
         "/usr/bin:/bin": ["safe", "safe", "safe", "safe"],
         "W/bin:/usr/bin": ["contained", "safe", "safe", "safe"],

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from app.permits.shell.command_line import judge_command
+from app.permits.shell.command_line import judge_command_line
 from tests.permits.lists import PLACE
 
 BARE = structs.replace(PLACE, hides_secrets=False)
@@ -56,19 +56,19 @@ READS = [
 
 @pytest.mark.parametrize("line", MAY_CHANGE)
 def test_a_place_that_may_be_another_is_contained(line: str) -> None:
-    assert judge_command(line, PLACE).risk != "safe"
+    assert judge_command_line(line, PLACE).risk != "safe"
 
 
 @pytest.mark.parametrize("line", READS)
 def test_words_whose_number_is_known_or_does_not_matter_are_safe(line: str) -> None:
-    assert judge_command(line, PLACE).risk == "safe"
+    assert judge_command_line(line, PLACE).risk == "safe"
 
 
 @pytest.mark.parametrize("line", [*MAY_CHANGE, *READS])
 def test_what_is_safe_changes_no_file_of_a_folder_made_for_it(tmp_path: Path, line: str) -> None:
     for name in ("f", "g", "f g", "core.pager", "core.x", "5", "f1", "f2"):
         (tmp_path / name).write_text("a\na\nb\n")
-    if judge_command(line, PLACE).risk == "safe":
+    if judge_command_line(line, PLACE).risk == "safe":
         subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, check=False, timeout=10)
     assert {path.read_text() for path in tmp_path.iterdir()} == {"a\na\nb\n"}
 
@@ -77,11 +77,11 @@ def test_what_is_safe_changes_no_file_of_a_folder_made_for_it(tmp_path: Path, li
     "line", ["grep .en* x", "rg .en*", "grep -e .en* x", "find . -name '*' -exec grep {} +", "git grep .en*"]
 )
 def test_a_pattern_that_becomes_several_words_is_also_a_file(line: str) -> None:
-    assert judge_command(line, BARE).risk != "safe"
+    assert judge_command_line(line, BARE).risk != "safe"
 
 
 def test_a_target_that_becomes_several_words_is_also_a_source() -> None:
-    assert judge_command("cp ~/.ssh/id*", BARE).risk == "forbidden"
+    assert judge_command_line("cp ~/.ssh/id*", BARE).risk == "forbidden"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_target_that_becomes_several_words_is_also_a_source() -> None:
     ],
 )
 def test_a_variable_that_bash_sets_itself_is_never_known(line: str) -> None:
-    assert judge_command(line, BARE).risk == "contained"
+    assert judge_command_line(line, BARE).risk == "contained"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_variable_that_bash_sets_itself_is_never_known(line: str) -> None:
     ],
 )
 def test_a_script_for_another_shell_is_never_safe(name: str, line: str) -> None:
-    assert judge_command(line.format(name), PLACE).risk == "contained"
+    assert judge_command_line(line.format(name), PLACE).risk == "contained"
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ def test_a_script_for_another_shell_is_never_safe(name: str, line: str) -> None:
     ],
 )
 def test_what_bash_reads_in_a_script_that_is_not_understood_still_counts(line: str) -> None:
-    assert judge_command(line, BARE).risk == "forbidden"
+    assert judge_command_line(line, BARE).risk == "forbidden"
 
 
 def test_names_that_another_shell_only_lists_are_no_reading() -> None:
-    assert judge_command("sh -c 'ls -la ~/.ssh/id_rsa'", BARE).risk == "contained"
+    assert judge_command_line("sh -c 'ls -la ~/.ssh/id_rsa'", BARE).risk == "contained"

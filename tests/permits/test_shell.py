@@ -8,17 +8,17 @@ import pytest
 from msgspec import structs
 
 import app.permits
-from app.permits.shell.command_line import judge_command
-from app.permits.verdicts import RISK_SEVERITY
+from app.permits.risk_classes import RISK_SEVERITY
+from app.permits.shell.command_line import judge_command_line
 from tests.permits.lists import PLACE
 
 
 def _risk(command: str, **changes: object) -> str:
-    return judge_command(command, structs.replace(PLACE, **changes)).risk
+    return judge_command_line(command, structs.replace(PLACE, **changes)).risk
 
 
 def test_each_part_is_named_with_its_own_letter_and_reason() -> None:
-    verdict = judge_command("cd web && npm ci && rm -rf ~", PLACE)
+    verdict = judge_command_line("cd web && npm ci && rm -rf ~", PLACE)
     assert [(part.text, part.risk) for part in verdict.parts] == [
         ("cd web", "safe"),
         ("npm ci", "contained"),
@@ -29,18 +29,18 @@ def test_each_part_is_named_with_its_own_letter_and_reason() -> None:
 
 
 def test_wrappers_are_taken_off_for_rules() -> None:
-    verdict = judge_command("timeout 5 nice -n 2 git push origin topic 2>&1", PLACE)
+    verdict = judge_command_line("timeout 5 nice -n 2 git push origin topic 2>&1", PLACE)
     assert [part.command_words for part in verdict.parts] == [("git", "push", "origin", "topic")]
 
 
 def test_a_part_with_a_piece_that_only_the_run_will_tell_has_no_words_for_rules() -> None:
-    parts = judge_command('git push origin "$BRANCH"', PLACE).parts
+    parts = judge_command_line('git push origin "$BRANCH"', PLACE).parts
     assert {part.risk: part.command_words for part in parts} == {"contained": None}
 
 
 def test_nothing_at_all_reads() -> None:
-    assert judge_command("", PLACE).risk == "safe"
-    assert judge_command("# rm -rf /", PLACE).risk == "safe"
+    assert judge_command_line("", PLACE).risk == "safe"
+    assert judge_command_line("# rm -rf /", PLACE).risk == "safe"
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_nothing_at_all_reads() -> None:
     ids=lambda command: f"{command[:12]!r}, {len(command)}",
 )
 def test_a_huge_or_deep_command_is_judged_in_bounded_time_and_never_reads(command: str) -> None:
-    judge_command("ls", PLACE)
+    judge_command_line("ls", PLACE)
     started = time.process_time()
-    verdict = judge_command(command, PLACE)
+    verdict = judge_command_line(command, PLACE)
     assert time.process_time() - started < 5
     if "{a,b}" not in command:
         assert RISK_SEVERITY[verdict.risk] >= RISK_SEVERITY["contained"]
@@ -120,7 +120,9 @@ def test_links_are_followed_to_what_they_lead_to() -> None:
         return path
 
     assert _risk("cat key", resolve_links=resolve) == "forbidden"
-    assert "outside" in judge_command("echo x > out/x", structs.replace(PLACE, resolve_links=resolve)).why
+    assert (
+        "outside" in judge_command_line("echo x > out/x", structs.replace(PLACE, resolve_links=resolve)).why
+    )
     assert _risk("rm -rf out/x", resolve_links=resolve) == "forbidden"
     assert _risk("rm key", resolve_links=resolve) == "contained"  # the link itself
 

@@ -10,16 +10,16 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agent.hooks import CallVerdict
-from app.agent.tool_pipeline import ParseCall, ParsedCall, PreparedCall, ToolPipeline
+from app.agent.hooks import ToolCallVerdict
+from app.agent.tool_pipeline import ParsedToolCall, ParseToolCall, PreparedToolCall, ToolPipeline
 from app.engine.core.hooks import Hooks
 from app.permits.command_place import CommandPlace
-from app.permits.tool_call_judge import CallRequest, judge_call
+from app.permits.tool_call_judge import ToolCallToJudge, judge_tool_call
 from app.values.content import ToolCall
-from tools.argument_aliases import FOLDER_ALIASES, PATH_ALIASES
-from tools.base import Tool, ToolContext
-from tools.registry import builtin_tools
-from tools.schema import convert_to_arguments_struct
+from tools.argument_aliases import FOLDER_ARGUMENT_ALIASES, PATH_ARGUMENT_ALIASES
+from tools.argument_schema import convert_to_arguments_struct
+from tools.tool_definition import Tool, ToolContext
+from tools.tool_registry import builtin_tools
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 PATHS = st.sampled_from(
@@ -27,7 +27,18 @@ PATHS = st.sampled_from(
 )
 TEXTS = st.sampled_from(["x", "rm -rf ~", "cat .env", "*.py", "true", "17", "[]", '{"a": 1}'])
 OTHER_NAMES = sorted(
-    {*PATH_ALIASES, *FOLDER_ALIASES, "cmd", "script", "text", "contents", "query", "glob", "include", "tty"}
+    {
+        *PATH_ARGUMENT_ALIASES,
+        *FOLDER_ARGUMENT_ALIASES,
+        "cmd",
+        "script",
+        "text",
+        "contents",
+        "query",
+        "glob",
+        "include",
+        "tty",
+    }
 )
 READ_AS_LISTS = {"bash", "apply_patch"}
 """A list is another call there: of words, which are quoted, or of lines."""
@@ -81,12 +92,12 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def judged(tool: Tool, arguments: dict[str, Any]) -> Judged:
-    readings: list[ParsedCall] = []
+    readings: list[ParsedToolCall] = []
     ran: list[Any] = []
 
-    async def gate(call: ToolCall, read: ParseCall) -> CallVerdict:
+    async def gate(call: ToolCall, read: ParseToolCall) -> ToolCallVerdict:
         readings.append(read())
-        return CallVerdict()
+        return ToolCallVerdict()
 
     async def run(given: Any, context: ToolContext) -> Any:
         ran.append(given)
@@ -99,12 +110,12 @@ async def judged(tool: Tool, arguments: dict[str, Any]) -> Judged:
     )
     call = ToolCall(id="1", name=tool.name, arguments=arguments)
     prepared = await pipeline.prepare_call(call, lambda result: None)
-    if not isinstance(prepared, PreparedCall):
+    if not isinstance(prepared, PreparedToolCall):
         return Judged(refused=True)
     await pipeline.run_prepared_call(prepared)
     (reading,) = readings
-    request = CallRequest(tool_name=tool.name, effects=reading.effects, arguments=reading.plain_arguments)
-    verdict = judge_call(request, CONTEXT_PLACE)
+    request = ToolCallToJudge(tool_name=tool.name, effects=reading.effects, arguments=reading.plain_arguments)
+    verdict = judge_tool_call(request, CONTEXT_PLACE)
     return Judged(
         refused=False, seen=reading.plain_arguments, effects=reading.effects, verdict=verdict, ran=ran[0]
     )

@@ -10,7 +10,7 @@ from app.engine.permissions.permission_gate import ApprovalReply
 from app.providers.scripted import call, say
 from app.values.events import Event, QuestionAsked
 from tests.permits.test_gate import gated_session, results
-from tools.box.plan import Abilities
+from tools.box.sandbox_instructions import SandboxFeatures
 
 KEY = "the key of another place"
 PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-old\n+new\n*** End Patch"
@@ -39,7 +39,7 @@ def link_above(path: Path, secret: Path) -> None:
 async def test_a_link_swapped_in_while_a_question_stands_leads_nowhere(
     tmp_path: Path, tool: str, swap: Callable[[Path, Path], None], has_sandbox: bool
 ) -> None:
-    none = None if has_sandbox else (lambda: Abilities())
+    none = None if has_sandbox else (lambda: SandboxFeatures())
     asked = {**CALLS[tool]}
     if "path" in asked:
         asked["path"] = f"sub/{asked['path']}"
@@ -79,7 +79,7 @@ async def test_a_link_that_stays_is_followed(tmp_path: Path, has_sandbox: bool) 
         tmp_path, call("read", path="link"), call("write", path="link", content="new"), say("ok"), mode="ask"
     )
     if not has_sandbox:
-        harness.session.tools.workspace.abilities = lambda: Abilities()
+        harness.session.tools.workspace.abilities = lambda: SandboxFeatures()
     (harness.session.cwd / "there").write_text("seen")
     (harness.session.cwd / "link").symlink_to("there")
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
-from app.providers.scripted import SCRIPTED_API, ScriptedModel, call, say
-from app.providers.stream.blocks import BlockBuilder
+from app.providers.scripted import SCRIPTED_API_NAME, ScriptedModel, call, say
+from app.providers.stream.block_builder import ResponseBlockBuilder
 from app.values.codec import encode_json
 from app.values.models import Model
 from tests.support.photographs import Photographs
@@ -66,17 +66,17 @@ def paused(app: BayouApp, name: str, arguments: dict[str, Any], at: str) -> Call
     ) -> None:
         nonlocal calls
         calls += 1
-        blocks = BlockBuilder(stream)
+        blocks = ResponseBlockBuilder(stream)
         if calls == 1:
-            block = blocks.open_call("call", call_id="call_1", name=name)
+            block = blocks.get_or_begin_tool_call("call", call_id="call_1", name=name)
             block.append_arguments(text[:cut])
             await goes_on.wait()
             block.append_arguments(text[cut:])
         else:
-            blocks.open_text("text").append_text("So it is.")
+            blocks.get_or_begin_text("text").append_text("So it is.")
         blocks.end_all_blocks()
 
-    app.assembled.registry.register_adapter(SCRIPTED_API, adapter, owner="test")
+    app.assembled.registry.register_adapter(SCRIPTED_API_NAME, adapter, owner="test")
     return goes_on.set
 
 

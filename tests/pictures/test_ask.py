@@ -1,8 +1,8 @@
 """Questions of the agent in the running application: one with choices, and several on one sheet."""
 
 from app.providers.scripted import ScriptedModel, call, say
-from app.tui.features.mcp.form import GRACE_SECONDS
-from app.tui.features.mcp.form_screen import ChoicesScreen, FormScreen
+from app.tui.features.mcp.form import FORM_KEY_GRACE_SECONDS
+from app.tui.features.mcp.form_screen import FormChoicesScreen, RequestedFormScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 from widgets.screens.dialogs import QuestionScreen
@@ -31,15 +31,15 @@ async def test_questions(screen: Screen, photographs: Photographs) -> None:
         await tour.until(lambda: isinstance(app.screen, QuestionScreen))
         await tour.photograph("one")
         await tour.photograph_small("one")
-        await tour.answer("1", seconds=GRACE_SECONDS)
+        await tour.answer("1", seconds=FORM_KEY_GRACE_SECONDS)
         await tour.until("Entry")
-        await tour.answer("down", seconds=2 * GRACE_SECONDS)  # the form came with the key before
-        await tour.answer("enter", seconds=2 * GRACE_SECONDS)
-        await tour.until(lambda: isinstance(app.screen, ChoicesScreen))
+        await tour.answer("down", seconds=2 * FORM_KEY_GRACE_SECONDS)  # the form came with the key before
+        await tour.answer("enter", seconds=2 * FORM_KEY_GRACE_SECONDS)
+        await tour.until(lambda: isinstance(app.screen, FormChoicesScreen))
         await tour.press("enter", "down", "down", "space")
         await tour.photograph("several")
         await tour.press("ctrl+s")
-        await tour.until(lambda: isinstance(app.screen, FormScreen))
+        await tour.until(lambda: isinstance(app.screen, RequestedFormScreen))
         await tour.photograph("form")
         await tour.press("s")
         await tour.idle()

@@ -40,7 +40,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         return VIEW
 
     monkeypatch.setattr(UserCells, "kernel_info", view)
-    monkeypatch.setattr("app.tui.transcript.message_blocks.format_duration", lambda milliseconds: "")
+    monkeypatch.setattr("app.tui.transcript.message_blocks.format_call_duration", lambda milliseconds: "")
     monkeypatch.setattr(
         "app.engine.models.model_requests.ModelRequests._on_connection_state",
         lambda self, state, seconds: None,

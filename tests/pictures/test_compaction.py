@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from app.providers.scripted import ScriptedModel, call, say
-from app.resources.system_prompt import build_prompt
+from app.resources.system_prompt import build_system_prompt
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 
@@ -31,8 +31,8 @@ def no_clock_and_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda self, state, seconds: None,
     )
     monkeypatch.setattr(
-        "app.engine.models.prompt_sources.build_prompt",
-        lambda parts: build_prompt(
+        "app.engine.models.prompt_sources.build_system_prompt",
+        lambda parts: build_system_prompt(
             msgspec.structs.replace(parts, cwd=Path("/home/me/project"), docs_dir="/usr/share/bayou/docs")
         ),
     )

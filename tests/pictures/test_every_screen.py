@@ -8,19 +8,19 @@ import pytest
 
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import ScriptedModel, call, fail, say, think
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.sessions.session_library import rename_session
 from app.sessions.session_log import SessionLog
-from app.tui.features.extensions.trust_screen import GRACE_SECONDS
+from app.tui.features.extensions.trust_screen import TRUST_KEY_GRACE_SECONDS
 from app.tui.features.sessions.screen import SessionsScreen
-from app.tui.features.tree.screen import TreeScreen
+from app.tui.features.tree.screen import SessionTreeScreen
 from tests.sessions.make_entries import assistant_entry
 from tests.sessions.make_entries import user_entry as said
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen, text_of
 from tests.support.sizes import resize
-from widgets.editor.chips import ImageAttachment
-from widgets.screens.dialogs import InputScreen, QuestionScreen
+from widgets.editor.prompt_chips import ImageAttachment
+from widgets.screens.dialogs import QuestionScreen, TextInputDialog
 from widgets.screens.picker import PickerScreen
 
 SHOT = ImageAttachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
@@ -63,7 +63,7 @@ async def test_the_editor(screen: Screen, photographs: Photographs) -> None:
         await tour.until("pyproject.toml")
         editor = tour.app.editor
         editor.insert("Look at ")
-        editor.attach(SHOT)
+        editor.attach_image(SHOT)
         editor.insert(" and at what the log says: ")
         editor.paste("a line of the log\n" * 120)
         await tour.photograph("chips")
@@ -173,27 +173,27 @@ async def test_the_tree(screen: Screen, photographs: Photographs) -> None:
         await tour.press("tab", "home", "left")
         await tour.photograph("folded")
         await tour.press("right", "L")
-        await tour.until(lambda: isinstance(app.screen, InputScreen))
+        await tour.until(lambda: isinstance(app.screen, TextInputDialog))
         await tour.photograph("label")
         await tour.press("escape", "end", "d")
         await tour.photograph("compare-with")
         await tour.press(*"kk", "d")
-        await tour.until(lambda: not isinstance(app.screen, TreeScreen))
+        await tour.until(lambda: not isinstance(app.screen, SessionTreeScreen))
         await tour.photograph("compared")
         await tour.press("escape", "end", "k", "f")
         await tour.until(lambda: isinstance(app.screen, QuestionScreen))
         await tour.photograph("fork")
         await tour.answer("escape")
-        await tour.until(lambda: isinstance(app.screen, TreeScreen))
+        await tour.until(lambda: isinstance(app.screen, SessionTreeScreen))
         await tour.press("home", "enter")
-        await tour.until(lambda: not isinstance(app.screen, TreeScreen))
+        await tour.until(lambda: not isinstance(app.screen, SessionTreeScreen))
         await tour.photograph("leave")
         await tour.press("escape", "escape")
 
 
 def written(screen: Screen, text: str, name: str = "", cwd: Path | None = None) -> Path:
     """A session's file."""
-    paths = Paths.from_env({"HOME": str(screen.home)}, cwd or screen.project)
+    paths = BayouPaths.from_env({"HOME": str(screen.home)}, cwd or screen.project)
     log = SessionLog.create(
         SessionPaths(default_root=paths.sessions_dir, cwd=paths.cwd).project_folder, paths.cwd
     )
@@ -229,7 +229,7 @@ async def test_sessions(screen: Screen, photographs: Photographs) -> None:
         )  # where it was said, and the look into it
         await tour.photograph("search")
         await tour.press("ctrl+u", "tab", "ctrl+r")
-        await tour.until(lambda: isinstance(app.screen, InputScreen))
+        await tour.until(lambda: isinstance(app.screen, TextInputDialog))
         await tour.photograph("rename")
         await resize(tour.pilot, 120, 40)
         await tour.press("escape", "ctrl+d")
@@ -285,7 +285,7 @@ async def test_trust_and_extensions(screen: Screen, photographs: Photographs) ->
         await tour.photograph("trust")
         await tour.photograph_small("trust")
         await tour.photograph_small("trust", (200, 60))
-        await tour.answer("ctrl+y", seconds=GRACE_SECONDS)
+        await tour.answer("ctrl+y", seconds=TRUST_KEY_GRACE_SECONDS)
         await tour.until("is trusted")
         await tour.say("/extensions")
         await tour.until(lambda: isinstance(app.screen, PickerScreen))

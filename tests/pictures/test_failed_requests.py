@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from tests.providers.loopback import Loopback, Reply, loopback
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
@@ -39,7 +39,7 @@ STEPS = {
 
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Loopback]:
-    monkeypatch.setattr("app.assembly.error_remedies.format_time", lambda _: NOON)
+    monkeypatch.setattr("app.assembly.failure_advice.format_remaining_and_clock_time", lambda _: NOON)
     monkeypatch.setattr(
         "app.engine.models.model_requests.ModelRequests._on_connection_state",
         lambda self, state, seconds: None,
@@ -52,7 +52,7 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Loopback]:
 
 def use(project: Path, address: str) -> None:
     """Configures the provider anthropic at this address, with a separate model."""
-    file = Paths.from_env(os.environ, project).agent_dir / "models.json"
+    file = BayouPaths.from_env(os.environ, project).agent_dir / "models.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     own = {"baseUrl": address, "models": [{"id": "claude-opus-4-1", "contextWindow": 200_000}]}
     file.write_text(json.dumps({"providers": {"anthropic": own}}))

@@ -14,8 +14,8 @@ import pytest
 from tests.review.drawing import Cell, Drawing, cells_of, read_drawing, width_of, words_of
 from tests.support.font_glyphs import GLYPHS
 from tests.support.snapshots import SNAPSHOTS
-from widgets.colors import contrast
-from widgets.terminal.terminal_driver import PLAIN_MARK_BY_MARK
+from widgets.colors import contrast_ratio
+from widgets.terminal.terminal_driver import FALLBACK_SYMBOL_BY_SYMBOL
 
 PICTURES = sorted(SNAPSHOTS.rglob("*.svg"))
 OWN_TERMINAL = "a program's own screen"
@@ -119,7 +119,7 @@ def legible(picture: Picture) -> Iterator[Found]:
             if not (ground.startswith("#") and ink.startswith("#")):
                 continue
             least = 4.5 if any(map(str.isalnum, piece.text)) else 3.0
-            if (ratio := contrast(ink, ground)) < least - 0.01:
+            if (ratio := contrast_ratio(ink, ground)) < least - 0.01:
                 yield Found(picture.name, number, f"{ratio:.2f} for {ink} on {ground}: {piece.text[:30]!r}")
 
 
@@ -166,7 +166,7 @@ def one_ground(picture: Picture) -> Iterator[Found]:
             grounds = list(dict.fromkeys(one.ground for one in word))
             is_marked = any(one in marking_grounds() for one in grounds)
             # What else marks differs from its surroundings by more than raised grounds do.
-            if len(grounds) == 2 and not is_marked and "" not in grounds and contrast(*grounds) < 1.4:
+            if len(grounds) == 2 and not is_marked and "" not in grounds and contrast_ratio(*grounds) < 1.4:
                 text = "".join(one.text for one in word)
                 yield Found(picture.name, number, f"{text!r} lies on {' and '.join(grounds)}")
             word = []
@@ -189,8 +189,10 @@ def grounds(picture: Picture) -> Iterator[Found]:
         for ground, cells in itertools.groupby(row, key=lambda cell: cell.ground):
             stretch = [cell.text for cell in cells]
             is_raised = ground.startswith("#") and ground != page and len(stretch) >= A_STRETCH
-            if is_raised and HALF_BLOCKS.isdisjoint(stretch) and contrast(ground, page) < LEAST_GROUND:
-                yield Found(picture.name, number, f"{contrast(ground, page):.2f} for {ground} on {page}")
+            if is_raised and HALF_BLOCKS.isdisjoint(stretch) and contrast_ratio(ground, page) < LEAST_GROUND:
+                yield Found(
+                    picture.name, number, f"{contrast_ratio(ground, page):.2f} for {ground} on {page}"
+                )
 
 
 PLACE_OF_A_RUN = re.compile(r"pytest-of-|popen-gw|/tmp/")
@@ -204,7 +206,7 @@ def placeless(picture: Picture) -> Iterator[Found]:
             yield Found(picture.name, number, words.strip()[:60])
 
 
-OTHER_FONTS = frozenset(PLAIN_MARK_BY_MARK)
+OTHER_FONTS = frozenset(FALLBACK_SYMBOL_BY_SYMBOL)
 """Marks that one of the three fonts lacks, and that have a fallback."""
 DRAWN_BY_TERMINALS = range(0x2500, 0x25A0)
 """Lines and blocks, which terminals draw without a font."""
@@ -256,9 +258,13 @@ def test_no_exception_is_left_of_a_picture_that_is_gone(exceptions: dict[str, st
 def test_each_mark_that_a_font_lacks_has_a_fallback_of_the_same_width() -> None:
     assert not OTHER_FONTS & GLYPHS
     assert [
-        one for one in PLAIN_MARK_BY_MARK.values() if one not in GLYPHS and ord(one) not in DRAWN_BY_TERMINALS
+        one
+        for one in FALLBACK_SYMBOL_BY_SYMBOL.values()
+        if one not in GLYPHS and ord(one) not in DRAWN_BY_TERMINALS
     ] == []
-    assert {width_of(mark) for mark in (*PLAIN_MARK_BY_MARK, *PLAIN_MARK_BY_MARK.values())} == {1}
+    assert {width_of(mark) for mark in (*FALLBACK_SYMBOL_BY_SYMBOL, *FALLBACK_SYMBOL_BY_SYMBOL.values())} == {
+        1
+    }
 
 
 # -- that they see -----------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The map of the repository, and going from names of the transcript."""
 
 from app.providers.scripted import ScriptedModel, say
-from app.tui.features.map.screen import MapScreen, PlacesScreen
+from app.tui.features.map.screen import RepositoryMapScreen, SourcePlacesScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 
@@ -12,7 +12,7 @@ async def test_the_map_of_the_repository(screen: Screen, photographs: Photograph
         await tour.say("how does a boat get there?")
         await tour.idle()
         await tour.say("/map")
-        await tour.until(lambda: isinstance(tour.app.screen, MapScreen))
+        await tour.until(lambda: isinstance(tour.app.screen, RepositoryMapScreen))
         await tour.until(lambda: not tour.app.session.repository.is_incomplete)
         await tour.photograph("map")
         await tour.press("right")
@@ -27,7 +27,7 @@ async def test_the_map_of_the_repository(screen: Screen, photographs: Photograph
         await tour.photograph("map-found")
         await tour.until("class Boat")
         await tour.press("down", "ctrl+r")
-        await tour.until(lambda: isinstance(tour.app.screen, PlacesScreen))
+        await tour.until(lambda: isinstance(tour.app.screen, SourcePlacesScreen))
         await tour.photograph("uses")
         await tour.press("escape", "escape", "escape")
         tour.app.transcript.focus()

@@ -22,8 +22,8 @@ from tests.review.page import changes_page
 from tests.review.runs import Run, reviewer_of, without_reviewer
 from tests.review.sources import Review
 from tests.support.snapshots import SNAPSHOTS, lean
-from widgets.colors import contrast, make_legible
-from widgets.themes import THEME_TOKENS, parse_theme, token_colors
+from widgets.colors import contrast_ratio, make_text_color_readable
+from widgets.themes import THEME_TOKENS, parse_theme, theme_token_colors
 
 
 def picture(*lines: str | Text, columns: int = 40) -> str:
@@ -402,7 +402,7 @@ def test_colours_have_the_names_that_the_themes_give_them():
     for path in sorted((ROOT / "styles" / "themes").glob("*.json")):
         spec = parse_theme(path.read_bytes(), str(path))
         if not spec.ansi:
-            named = token_colors(spec)
+            named = theme_token_colors(spec)
             names = {named[token].lower(): token for token in reversed(THEME_TOKENS) if token in named}
             themes[spec.name] = _brought_nearer(names) | names
     path = SNAPSHOTS / "review.json"
@@ -419,9 +419,9 @@ def _brought_nearer(names: dict[str, str]) -> dict[str, str]:
     nearer: dict[str, str] = {}
     for ground in ("selectedBg", "surface", "panel"):
         for ink, token in names.items():
-            if ground not in by_token or contrast(ink, by_token["background"]) < LEAST_OF_INKS:
+            if ground not in by_token or contrast_ratio(ink, by_token["background"]) < LEAST_OF_INKS:
                 continue
-            if (wanted := make_legible(ink, by_token[ground])) != ink:
+            if (wanted := make_text_color_readable(ink, by_token[ground])) != ink:
                 nearer.setdefault(wanted, f"{token}, nearer")
     return nearer
 

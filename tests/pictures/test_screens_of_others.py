@@ -12,7 +12,7 @@ from app.tui.features.blocks.overlay import OverlayScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 from widgets.emulator.terminal_view import TerminalScreen
-from widgets.screens.dialogs import InputScreen, WaitScreen
+from widgets.screens.dialogs import TextInputDialog, WaitingDialog
 from widgets.screens.picker import PickerScreen
 
 OWN_WIDGET = """
@@ -49,9 +49,9 @@ async def test_signing_in_and_out(screen: Screen, photographs: Photographs) -> N
     credentials.sign_ins["harbour"] = ByCode()
     async with photographs.of(app) as tour:
         await tour.say("/login harbour")
-        await tour.until(lambda: isinstance(app.screen, InputScreen))
+        await tour.until(lambda: isinstance(app.screen, TextInputDialog))
         await tour.press("enter")
-        await tour.until(lambda: isinstance(app.screen, WaitScreen))
+        await tour.until(lambda: isinstance(app.screen, WaitingDialog))
         await tour.photograph("code")
         await tour.photograph_small("code")
         await tour.press("escape")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from app.providers.scripted import ScriptedModel, call, say
-from app.tui.features.mcp.form import GRACE_SECONDS
-from app.tui.features.mcp.form_screen import FormScreen
+from app.tui.features.mcp.form import FORM_KEY_GRACE_SECONDS
+from app.tui.features.mcp.form_screen import RequestedFormScreen
 from tests.mcp.guarded_server import GuardedServer
 from tests.mcp.test_servers import FAULTY
 from tests.support.photographs import Photographs
@@ -87,13 +87,13 @@ async def test_a_form(screen: Screen, photographs: Photographs) -> None:
     app = screen.app("--permissions", "full", theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
         await tour.say("book a boat")
-        await tour.until(lambda: isinstance(app.screen, FormScreen))
+        await tour.until(lambda: isinstance(app.screen, RequestedFormScreen))
         await tour.photograph("form")
         await tour.photograph_small("form")
-        await tour.answer("s", seconds=GRACE_SECONDS)
+        await tour.answer("s", seconds=FORM_KEY_GRACE_SECONDS)
         await tour.until("invalid")
         await tour.photograph("form-wrong")
-        await tour.answer("enter", seconds=GRACE_SECONDS)
+        await tour.answer("enter", seconds=FORM_KEY_GRACE_SECONDS)
         await tour.press(*"Merry")
         await tour.photograph("form-field")
         await tour.press("enter", "s")

@@ -10,12 +10,12 @@ import pytest
 
 from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
 from app.providers.scripted import ScriptedModel, call, say
-from app.tui.features.settings.own_shell import OwnShellScreen
-from app.tui.features.undo.screen import RestoreScreen
+from app.tui.features.settings.user_shell_page import UserShellDefinitionsScreen
+from app.tui.features.undo.screen import FileRestoreScreen
 from app.values.content import Image
 from tests.support.photographs import Photographs, Tour
 from tests.support.screens import Screen
-from tools.running.user_shell.shell_snapshot import ShellSnapshot
+from tools.running.user_shell.shell_snapshot import UserShellSnapshot
 
 
 @pytest.fixture(autouse=True)
@@ -195,7 +195,7 @@ async def test_what_programs_say_of_a_change(screen: Screen, photographs: Photog
         await tour.photograph("diagnostics")
 
 
-SHELL = ShellSnapshot(
+SHELL = UserShellSnapshot(
     shell="bash",
     file="~/.bayou/shell.sh",
     aliases={"gs": "git status", "ll": "ls -l"},
@@ -210,7 +210,7 @@ async def test_the_shell_of_ones_own(
 ) -> None:
     """What commands have of a person's shell, behind its setting."""
     monkeypatch.setattr(ShellSnapshotSource, "current_snapshot", lambda self: SHELL)
-    monkeypatch.setattr("app.tui.features.settings.own_shell.format_ago", lambda seconds: "3 m ago")
+    monkeypatch.setattr("app.tui.features.settings.user_shell_page.format_ago", lambda seconds: "3 m ago")
     app = screen.app(theme=photographs.theme, script=ScriptedModel([]))
     async with photographs.of(app) as tour:
         await tour.say("/settings")
@@ -218,7 +218,7 @@ async def test_the_shell_of_ones_own(
         await tour.press("enter")
         await tour.photograph("own-shell-setting")
         await tour.press("ctrl+o")
-        await tour.until(lambda: isinstance(app.screen, OwnShellScreen))
+        await tour.until(lambda: isinstance(app.screen, UserShellDefinitionsScreen))
         await tour.photograph("own-shell")
 
 
@@ -274,7 +274,7 @@ async def test_files_back(screen: Screen, photographs: Photographs) -> None:
         await tour.say("four oars and a sail")
         await tour.idle()
         await tour.press("alt+z")
-        await tour.until(lambda: isinstance(app.screen, RestoreScreen))
+        await tour.until(lambda: isinstance(app.screen, FileRestoreScreen))
         await tour.until("7 -")
         await tour.photograph("undo")
         await tour.press("enter")

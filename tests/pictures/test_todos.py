@@ -1,7 +1,7 @@
 """The list of todos above the editor, folded, and when it is changed by hand; a plan that is proposed."""
 
 from app.providers.scripted import ScriptedModel, call, say
-from app.tui.features.todos.page import PlanScreen, TodosScreen
+from app.tui.features.todos.page import ProposedPlanScreen, TodosScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 
@@ -60,7 +60,7 @@ async def test_a_plan(screen: Screen, photographs: Photographs) -> None:
         await tour.say("/plan")
         await tour.photograph("plan-mode")
         await tour.say("four oars, please")
-        await tour.until(lambda: isinstance(app.screen, PlanScreen))
+        await tour.until(lambda: isinstance(app.screen, ProposedPlanScreen))
         await tour.photograph("proposed")
         await tour.photograph_small("proposed")
         await tour.press("escape")

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.index.usage import SkippedUsage, UsagePart, UsageReport, UsageSession, UsageSum
+from app.sessions.index.token_usage import (
+    SessionDayModelUsage,
+    SessionOfUsage,
+    SkippedUsageLine,
+    TokenUsageReport,
+    TokenUsageSum,
+)
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 
@@ -23,15 +29,15 @@ class Today(date):
         return cls(2026, 11, 23)
 
 
-def found() -> UsageReport:
-    parts: list[UsagePart] = []
+def found() -> TokenUsageReport:
+    parts: list[SessionDayModelUsage] = []
     for day in range(1, 24):
         if day % 7 in (0, 1):
             continue
         title, project = SESSIONS[day % 3]
-        session = UsageSession(path=f"/{day % 3}.jsonl", id=f"{day % 3}", cwd=project, title=title)
+        session = SessionOfUsage(path=f"/{day % 3}.jsonl", id=f"{day % 3}", cwd=project, title=title)
         for number, model in enumerate(MODELS[: 1 + day % 3]):
-            used = UsageSum(
+            used = TokenUsageSum(
                 answers=day * 5 + number,
                 input=day * 900,
                 output=day * 700 * (number + 1),
@@ -39,16 +45,18 @@ def found() -> UsageReport:
                 cache_write=day * 3_000,
                 cost=day * (day % 5 + 1) * 0.11 / (number + 1),
             )
-            parts.append(UsagePart(session=session, day=f"2026-11-{day:02}", model=model, usage=used))
-    left_out = (SkippedUsage(path="/boats/torn.jsonl", line=17, why="its usage cannot be read"),)
-    return UsageReport(parts=tuple(parts), skipped=left_out)
+            parts.append(
+                SessionDayModelUsage(session=session, day=f"2026-11-{day:02}", model=model, usage=used)
+            )
+    left_out = (SkippedUsageLine(path="/boats/torn.jsonl", line=17, why="its usage cannot be read"),)
+    return TokenUsageReport(parts=tuple(parts), skipped=left_out)
 
 
 async def test_usage(screen: Screen, photographs: Photographs, monkeypatch: pytest.MonkeyPatch) -> None:
-    def known(root: Path, cache: Path) -> UsageReport:
+    def known(root: Path, cache: Path) -> TokenUsageReport:
         return found()
 
-    monkeypatch.setattr("app.tui.features.usage.page.read_usage", known)
+    monkeypatch.setattr("app.tui.features.usage.page.read_token_usage", known)
     monkeypatch.setattr("app.tui.features.usage.page.date", Today)
     async with photographs.of(screen.app(theme=photographs.theme)) as tour:
         await tour.say("/usage")

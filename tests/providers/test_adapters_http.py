@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.model_stream import Credential, RequestHooks
+from app.providers.model_stream import Credential, HttpRequestHooks
 from app.values.content import Text, Thinking, ToolCall
 from tests.providers.loopback import Loopback, Reply
 from tests.providers.wire_formats import (
@@ -104,7 +104,7 @@ async def test_the_hooks_see_payload_headers_and_the_response_before_its_body(ap
     async def on_response(status: int, headers: Mapping[str, str]) -> None:
         seen.append((status, header(headers, "x-request-id"), stream.partial_message.content))
 
-    hooks = RequestHooks(
+    hooks = HttpRequestHooks(
         on_request_payload=on_payload, on_request_headers=on_headers, on_response_headers=on_response
     )
     how = options(hooks=hooks, headers={"X-Own": "1", "X-Unwanted": "1"})
@@ -224,7 +224,7 @@ async def test_an_error_status_shows_the_servers_message(
         seen.append(status)
 
     message = await ask(
-        model_for(api, server.url), how=options(hooks=RequestHooks(on_response_headers=on_response))
+        model_for(api, server.url), how=options(hooks=HttpRequestHooks(on_response_headers=on_response))
     )
     assert message.stop_reason == "error"
     text = message.error_message or ""

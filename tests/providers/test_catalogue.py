@@ -16,7 +16,7 @@ from app.providers.models.known_providers import KNOWN_PROVIDERS
 from app.providers.models.model_names import ModelNotFound, select_model, select_models
 from app.providers.models.thinking import (
     clamp_thinking_level,
-    provider_thinking_name,
+    provider_name_of_thinking_level,
     supported_thinking_levels,
 )
 
@@ -73,8 +73,8 @@ def test_a_model_that_always_thinks_is_never_asked_for_no_or_minimal_thinking(
         f"{provider}/{name}", OnlyTheNamed.load_catalogue(tmp_path, env={}), Credentials(tmp_path, {})
     ).model
     assert "off" not in supported_thinking_levels(model)
-    assert provider_thinking_name(model, clamp_thinking_level(model, "off")) == "low"
-    assert provider_thinking_name(model, clamp_thinking_level(model, "minimal")) == "low"
+    assert provider_name_of_thinking_level(model, clamp_thinking_level(model, "off")) == "low"
+    assert provider_name_of_thinking_level(model, clamp_thinking_level(model, "minimal")) == "low"
     assert supported_thinking_levels(model)[-2:] == ("xhigh", "max")
 
 
@@ -151,7 +151,7 @@ def test_a_server_of_ones_own_needs_no_list_of_its_models(tmp_path: Path):
     mine = {"baseUrl": "http://localhost:11434/v1", "api": "openai-completions", "compat": {"a": 1}}
     write(tmp_path, {"providers": {"mine": mine, "openai": {}}})
     catalogue = load(tmp_path)
-    assert catalogue.unlisted_providers == ("mine",)
+    assert catalogue.providers_without_listed_models == ("mine",)
     picked = select_model("mine/llama3.2:3b:high", catalogue, Credentials(tmp_path, {}))
     model = picked.model
     assert (model.key, model.api, model.base_url) == ("mine/llama3.2:3b", mine["api"], mine["baseUrl"])

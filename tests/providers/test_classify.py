@@ -4,16 +4,16 @@ import pytest
 
 from app.providers.errors import ProviderError, error_from_response, html_to_sentence, read_retry_after_ms
 from app.providers.failure_kinds import (
-    AUTH_PATTERNS,
+    AUTH_ERROR_PATTERNS,
     CONTEXT_OVERFLOW_PATTERNS,
     MODEL_UNAVAILABLE_PATTERNS,
-    NETWORK_PATTERNS,
-    QUOTA_PATTERNS,
-    RATE_LIMIT_PATTERNS,
+    NETWORK_ERROR_PATTERNS,
+    QUOTA_ERROR_PATTERNS,
+    RATE_LIMIT_ERROR_PATTERNS,
     SERVER_ERROR_PATTERNS,
     AnswerFailure,
     classify_failure,
-    compile_pattern,
+    compile_failure_pattern,
 )
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage
@@ -61,7 +61,7 @@ OVERFLOWS = {
 @pytest.mark.parametrize("name", [name for name, _ in CONTEXT_OVERFLOW_PATTERNS])
 def test_every_familys_words_for_a_full_context(name: str):
     pattern = dict(CONTEXT_OVERFLOW_PATTERNS)[name]
-    assert compile_pattern(pattern).search(OVERFLOWS[name]), "its own pattern knows it"
+    assert compile_failure_pattern(pattern).search(OVERFLOWS[name]), "its own pattern knows it"
     assert classify_failure(failed(OVERFLOWS[name])) == AnswerFailure(
         kind="overflow", is_context_overflow=True
     )
@@ -119,7 +119,7 @@ QUOTAS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in QUOTA_PATTERNS])
+@pytest.mark.parametrize("name", [name for name, _ in QUOTA_ERROR_PATTERNS])
 def test_a_used_up_quota_is_not_retried(name: str):
     found = classify_failure(failed(QUOTAS[name], status=429))
     assert (found.kind, found.is_retryable) == ("quota", False)
@@ -136,7 +136,7 @@ GONE = {
 
 @pytest.mark.parametrize("name", [name for name, _ in MODEL_UNAVAILABLE_PATTERNS])
 def test_a_model_that_is_gone_is_not_asked_again(name: str):
-    assert compile_pattern(dict(MODEL_UNAVAILABLE_PATTERNS)[name]).search(GONE[name])
+    assert compile_failure_pattern(dict(MODEL_UNAVAILABLE_PATTERNS)[name]).search(GONE[name])
     assert classify_failure(failed(GONE[name], status=int(GONE[name][:3]))) == AnswerFailure(kind="model")
 
 
@@ -160,7 +160,7 @@ AUTHS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in AUTH_PATTERNS])
+@pytest.mark.parametrize("name", [name for name, _ in AUTH_ERROR_PATTERNS])
 def test_a_key_that_is_not_accepted(name: str):
     assert classify_failure(failed(AUTHS[name])) == AnswerFailure(kind="auth")
     assert classify_failure(failed("whatever", status=401)).kind == "auth"
@@ -204,9 +204,9 @@ NETWORKS = {
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        *((RATES[name], "rate_limit") for name, _ in RATE_LIMIT_PATTERNS),
+        *((RATES[name], "rate_limit") for name, _ in RATE_LIMIT_ERROR_PATTERNS),
         *((SERVERS[name], "server") for name, _ in SERVER_ERROR_PATTERNS),
-        *((NETWORKS[name], "network") for name, _ in NETWORK_PATTERNS),
+        *((NETWORKS[name], "network") for name, _ in NETWORK_ERROR_PATTERNS),
     ],
 )
 def test_what_is_worth_another_try(text: str, kind: str):

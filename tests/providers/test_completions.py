@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.adapters.common import prompt_cache_key
-from app.providers.adapters.completions_compat import _COMPAT_SWITCH_NAMES, quirks_for
+from app.providers.adapters.completions_compat import _COMPAT_SWITCH_NAMES, completions_quirks_of_model
+from app.providers.adapters.wire_helpers import prompt_cache_key
 from app.providers.failure_kinds import classify_failure
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage, user_message
@@ -255,16 +255,16 @@ async def test_what_a_router_says_it_charged(server: Loopback):
 def test_servers_are_known_by_provider_or_address(provider: str, url: str, expected: dict[str, Any]):
     import msgspec
 
-    found = msgspec.to_builtins(quirks_for(model_for(CHAT, url, provider=provider)))
+    found = msgspec.to_builtins(completions_quirks_of_model(model_for(CHAT, url, provider=provider)))
     assert {name: found[name] for name in expected} == expected
 
 
 def test_openrouter_differs_by_vendor_and_own_switches_win():
     url = "https://openrouter.ai/api/v1"
-    claude = quirks_for(model_for(CHAT, url, id="anthropic/claude-x"))
+    claude = completions_quirks_of_model(model_for(CHAT, url, id="anthropic/claude-x"))
     assert (claude.cache_control_format, claude.supports_developer_role) == ("anthropic", False)
     own = {"supportsStore": False, "maxTokensField": "max_tokens", "zaiToolStream": "nonsense"}
-    switches = quirks_for(model_for(CHAT, "http://x", compat=own))
+    switches = completions_quirks_of_model(model_for(CHAT, "http://x", compat=own))
     assert (switches.supports_store, switches.max_tokens_field) == (False, "max_tokens")
     assert switches.zai_tool_stream is False, "a switch of the wrong type is ignored"
 

@@ -19,7 +19,7 @@ from app.providers.failure_kinds import classify_failure
 from app.providers.model_stream import StreamOptions
 from app.providers.senders import client as shared
 from app.providers.senders.client import SharedClientTransport, close_connections, shared_http_client
-from app.providers.senders.http_exchange import fetch_response, send_request
+from app.providers.senders.http_exchange import fetch_http_response, send_http_request
 from app.providers.transport import HttpRequest
 from app.values.messages import user_message
 from tests.providers.loopback import Loopback, Reply
@@ -48,7 +48,7 @@ async def test_a_large_body_goes_and_comes_in_its_order(is_encrypted: bool, cert
         tls.load_cert_chain(*certificate)
     async with wire(echo, tls) as server:
         request = HttpRequest(base_url=server.url, path="/", body=MUCH)
-        async with send_request(request, StreamOptions(ca_bundle=str(certificate[0]))) as answer:
+        async with send_http_request(request, StreamOptions(ca_bundle=str(certificate[0]))) as answer:
             assert b"".join([piece async for piece in answer.body_chunks()]) == MUCH
 
 
@@ -95,7 +95,7 @@ async def test_the_end_of_a_session_leaves_the_answers_of_others_alone(is_helper
         return Reply(body=BODY)
 
     lasting = AdapterRegistry()
-    ending = lasting.for_helper() if is_helper else AdapterRegistry()
+    ending = lasting.with_same_adapters() if is_helper else AdapterRegistry()
     model = model_for(API, server.url)
     server.reply(Reply(body=BODY), answer_late)
     await ending.stream_answer(model, context(), options()).final_message()
@@ -151,10 +151,10 @@ async def test_providers_sdks_and_mcp_share_one_client_and_its_connections(api: 
 async def test_a_short_exchange_closes_its_own_connection_and_no_other(server: Loopback):
     server.reply(Reply(body=b"data: {}\n\n", then_hang=True), Reply(body=b"there"))
     request = HttpRequest(base_url=server.url, path="/", body=b"", method="GET")
-    async with send_request(request, StreamOptions()) as open_one:
+    async with send_http_request(request, StreamOptions()) as open_one:
         pieces = open_one.body_chunks()
         assert await anext(pieces)
-        assert await fetch_response(request, StreamOptions()) == (200, b"there")
+        assert await fetch_http_response(request, StreamOptions()) == (200, b"there")
         assert server.requests[1].headers["connection"] == "close"
         assert not server.client_left.is_set(), "what else is under way goes on"
 
@@ -195,7 +195,7 @@ async def test_a_server_that_never_ends_to_encrypt_is_given_up(monkeypatch: pyte
         await reader.read()
         gone.set()
 
-    monkeypatch.setattr(shared, "CONNECT_TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(shared, "HTTP_CONNECT_TIMEOUT_SECONDS", 0.3)
     async with wire(silent) as server:
         message = await ask(model_for(API, server.url.replace("http:", "https:")))
         assert "timed out" in (message.error_message or "") and classify_failure(message).is_retryable

@@ -8,12 +8,12 @@ from app.providers.adapter_registry import AdapterRegistry
 from app.providers.errors import ProviderError
 from app.providers.model_stream import (
     AssistantStream,
+    HttpRequestHooks,
     RequestContext,
-    RequestHooks,
     StreamOptions,
-    serves_apis,
+    declare_adapter_apis,
 )
-from app.providers.stream.event_queue import MAX_WAITING_EVENTS
+from app.providers.stream.event_queue import MAX_WAITING_STREAM_EVENTS
 from app.values.content import Text
 from app.values.models import Model
 from app.values.stream import (
@@ -166,7 +166,7 @@ async def test_silence_is_reported_and_then_ended_with_a_retryable_error(has_beg
     limits = options(
         first_event_seconds=0.4,
         idle_seconds=0.4,
-        hooks=RequestHooks(on_flow_state_changed=lambda state, seconds: told.append((state, seconds))),
+        hooks=HttpRequestHooks(on_flow_state_changed=lambda state, seconds: told.append((state, seconds))),
     )
     message = await registry_with(adapter).stream_answer(model_for("mine"), context(), limits).final_message()
     assert message.stop_reason == "error"
@@ -194,7 +194,7 @@ async def test_what_ends_a_silence_is_reported_at_once():
     limits = options(
         first_event_seconds=1,
         idle_seconds=1,
-        hooks=RequestHooks(on_flow_state_changed=on_state),
+        hooks=HttpRequestHooks(on_flow_state_changed=on_state),
     )
     stream = registry_with(adapter).stream_answer(model_for("mine"), context(), limits)
     await has_told.wait()
@@ -243,7 +243,7 @@ async def test_an_unknown_api_and_a_failing_import_are_errors_of_the_stream():
 
 
 async def test_an_adapter_refuses_a_model_of_another_api():
-    @serves_apis("anthropic-messages")
+    @declare_adapter_apis("anthropic-messages")
     async def adapter(
         model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
     ) -> None:
@@ -277,7 +277,7 @@ async def test_a_listener_that_is_far_behind_slows_the_adapter_and_loses_nothing
     events = stream.__aiter__()
     assert isinstance(await anext(events), StreamStart)
     await asyncio.sleep(0.8)  # longer than a server may be silent: it is the listener that is
-    assert sent <= MAX_WAITING_EVENTS
+    assert sent <= MAX_WAITING_STREAM_EVENTS
     rest = [event async for event in events]
     assert sum(isinstance(event, TextDelta) for event in rest) == 5000
     assert isinstance(rest[-1], StreamDone)

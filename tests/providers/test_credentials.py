@@ -68,7 +68,7 @@ async def test_the_order_of_places(tmp_path: Path):
 
 async def test_what_another_process_stores_or_takes_away_counts_with_the_next_request(tmp_path: Path):
     here, elsewhere = Credentials(tmp_path, {}), Credentials(tmp_path, {})
-    here.read_files_for("openai")
+    here.preload_files_of_provider("openai")
     assert await key_of(here, "openai") is None
     await elsewhere.store_key("openai", "stored")
     assert (here.credential_source_of("openai"), await key_of(here, "openai")) == ("stored", "stored")

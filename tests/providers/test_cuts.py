@@ -16,12 +16,12 @@ from app.providers.adapters import (
     google_wire,
     responses_reader,
 )
-from app.providers.adapters.bedrock_converse_stream import EventStreamDecoder
-from app.providers.adapters.completions_compat import quirks_for
+from app.providers.adapters.bedrock_converse_stream import AwsEventStreamDecoder
+from app.providers.adapters.completions_compat import completions_quirks_of_model
 from app.providers.failure_kinds import classify_failure
 from app.providers.model_stream import AssistantStream, StreamOptions
 from app.providers.stream.sse import SseDecoder
-from app.providers.transport import EventReader, HttpRequest, ServerResponse, stream_response_events
+from app.providers.transport import HttpRequest, ResponseEventReader, ServerResponse, stream_response_events
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage
 from app.values.models import Model
@@ -40,23 +40,23 @@ from tests.providers.wire_formats import (
     options,
 )
 
-MakeReader = Callable[[Model, AssistantStream], EventReader]
+MakeReader = Callable[[Model, AssistantStream], ResponseEventReader]
 
 
-def completions(model: Model, stream: AssistantStream) -> EventReader:
-    return completions_reader.CompletionsReader(model, quirks_for(model), stream)
+def completions(model: Model, stream: AssistantStream) -> ResponseEventReader:
+    return completions_reader.ChatCompletionsReader(model, completions_quirks_of_model(model), stream)
 
 
 READERS: dict[str, MakeReader] = {
-    "anthropic-messages": anthropic_wire.MessagesReader,
-    "azure-openai-responses": responses_reader.ResponsesReader,
-    "bedrock-converse-stream": bedrock_wire.ConverseReader,
-    "google-generative-ai": google_wire.GoogleReader,
-    "google-vertex": google_wire.GoogleReader,
+    "anthropic-messages": anthropic_wire.AnthropicResponseReader,
+    "azure-openai-responses": responses_reader.OpenAIResponsesReader,
+    "bedrock-converse-stream": bedrock_wire.BedrockResponseReader,
+    "google-generative-ai": google_wire.GeminiResponseReader,
+    "google-vertex": google_wire.GeminiResponseReader,
     "mistral-conversations": completions,
-    "openai-codex-responses": responses_reader.ResponsesReader,
+    "openai-codex-responses": responses_reader.OpenAIResponsesReader,
     "openai-completions": completions,
-    "openai-responses": responses_reader.ResponsesReader,
+    "openai-responses": responses_reader.OpenAIResponsesReader,
 }
 APIS = sorted(ANSWERS)
 
@@ -84,7 +84,7 @@ async def read(api: str, *pieces: bytes) -> list[object]:
 
     async def produce(stream: AssistantStream) -> None:
         request = HttpRequest(base_url="http://x", path="", body=b"")
-        decoder = EventStreamDecoder() if api == "bedrock-converse-stream" else None
+        decoder = AwsEventStreamDecoder() if api == "bedrock-converse-stream" else None
         await stream_response_events(
             send, request, StreamOptions(), READERS[api](model, stream), stream, decoder
         )

@@ -11,13 +11,13 @@ import pytest
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.discovery import (
-    DiscoveryResult,
+    ModelDiscoveryResult,
     discover_models,
-    discovery_hint,
-    list_age_text,
+    model_list_age_text,
+    model_list_problem_hint,
     model_list_url,
     parse_model_list,
-    stored_discovery_state,
+    stored_model_list_state,
 )
 from tests.providers.loopback import Loopback, Reply
 from tests.support.warm_bayou import BAYOU
@@ -34,7 +34,7 @@ def answer(data: Any, status: int = 200) -> Reply:
     return Reply(status=status, body=json.dumps(data).encode(), headers={"Content-Type": "application/json"})
 
 
-async def ask(folder: Path) -> tuple[DiscoveryResult, ModelCatalogue]:
+async def ask(folder: Path) -> tuple[ModelDiscoveryResult, ModelCatalogue]:
     catalogue = ModelCatalogue.load_catalogue(folder, env={})
     return await discover_models("mine", catalogue, Credentials(folder, {}), folder), catalogue
 
@@ -43,7 +43,7 @@ async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Lo
     write_models(tmp_path, f"{server.url}/v1")
     server.reply(answer({"data": [{"id": "llama", "max_model_len": 8192}, {"id": "qwen"}]}))
     found, catalogue = await ask(tmp_path)
-    assert (found.state, found.count, discovery_hint(found)) == ("ok", 2, None)
+    assert (found.state, found.count, model_list_problem_hint(found)) == ("ok", 2, None)
     assert server.requests[0].target == "/v1/models"
     later = ModelCatalogue.load_catalogue(tmp_path, env={})
     for known in (catalogue, later):
@@ -51,8 +51,8 @@ async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Lo
         assert model is not None and (model.api, model.context_window) == ("openai-completions", 8192)
         assert model.max_tokens == 8192, "no more than the window"
         assert model.compat == {"supportsStore": False}
-    state = stored_discovery_state("mine", later, Credentials(tmp_path, {}))
-    assert state.state == "cached" and "a moment ago" in (discovery_hint(state) or "")
+    state = stored_model_list_state("mine", later, Credentials(tmp_path, {}))
+    assert state.state == "cached" and "a moment ago" in (model_list_problem_hint(state) or "")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_a_failed_discovery_says_why(
     write_models(tmp_path, f"{server.url}/v1")
     server.reply(reply)
     found, _ = await ask(tmp_path)
-    assert found.state == state and words in (discovery_hint(found) or "")
+    assert found.state == state and words in (model_list_problem_hint(found) or "")
 
 
 async def test_a_server_that_is_gone_leaves_the_kept_list(server: Loopback, tmp_path: Path):
@@ -80,7 +80,7 @@ async def test_a_server_that_is_gone_leaves_the_kept_list(server: Loopback, tmp_
     write_models(tmp_path, "http://127.0.0.1:9/v1")
     found, catalogue = await ask(tmp_path)
     assert found.state == "unavailable" and "Using the list of models from a moment ago." in (
-        discovery_hint(found) or ""
+        model_list_problem_hint(found) or ""
     )
     assert catalogue.find_model("mine", "llama") is not None
 
@@ -88,9 +88,9 @@ async def test_a_server_that_is_gone_leaves_the_kept_list(server: Loopback, tmp_
 async def test_nothing_is_asked_without_a_key(tmp_path: Path):
     catalogue, credentials = ModelCatalogue.load_catalogue(tmp_path, env={}), Credentials(tmp_path, {})
     found = await discover_models("openai", catalogue, credentials, tmp_path)
-    assert found.state == "unauthenticated" == stored_discovery_state("openai", catalogue, credentials).state
-    with_key = stored_discovery_state("openai", catalogue, Credentials(tmp_path, {"OPENAI_API_KEY": "k"}))
-    assert with_key.state == "idle" and "has not been asked" in (discovery_hint(with_key) or "")
+    assert found.state == "unauthenticated" == stored_model_list_state("openai", catalogue, credentials).state
+    with_key = stored_model_list_state("openai", catalogue, Credentials(tmp_path, {"OPENAI_API_KEY": "k"}))
+    assert with_key.state == "idle" and "has not been asked" in (model_list_problem_hint(with_key) or "")
 
 
 @pytest.mark.parametrize("offline", ["", "--offline", "setting"])
@@ -176,7 +176,7 @@ def test_the_answers_of_several_servers(data: Any, expected: list[dict[str, Any]
 
 
 def test_ages_and_addresses():
-    assert [list_age_text(s) for s in (3, 60, 7200, 90_000)] == [
+    assert [model_list_age_text(s) for s in (3, 60, 7200, 90_000)] == [
         "a moment ago",
         "1 minute ago",
         "2 hours ago",

@@ -195,7 +195,7 @@ async def test_google_credentials_that_cannot_be_used(text: str, words: str, tmp
     assert "gcloud auth application-default login" in (missing.error_message or "")
     nowhere = await ask(model_for("google-vertex"), how=options(credential=Credential()))
     assert "GOOGLE_CLOUD_PROJECT" in (nowhere.error_message or "")
-    assert google_identity.CLOUD_PLATFORM_SCOPE.startswith("https://")
+    assert google_identity.GOOGLE_CLOUD_OAUTH_SCOPE.startswith("https://")
 
 
 # mistral

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.providers.adapter_registry import AdapterRegistry
-from app.providers.model_stream import RequestHooks
-from app.providers.request_cache import RequestCache
+from app.providers.model_stream import HttpRequestHooks
+from app.providers.request_cache import EncodedPrefixCache
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import (
     AssistantMessage,
@@ -110,7 +110,7 @@ def conversation(api: str, seed: int, length: int) -> list[Message]:
 
 
 async def body(
-    model: Model, messages: list[Message], server: Loopback, kept: RequestCache | None, **changes: Any
+    model: Model, messages: list[Message], server: Loopback, kept: EncodedPrefixCache | None, **changes: Any
 ) -> bytes:
     how = options(request_cache=kept, session_id="s", **changes)
     await AdapterRegistry().stream_answer(model, context(*messages), how).final_message()
@@ -123,7 +123,7 @@ async def test_a_growing_conversation_is_sent_as_if_it_were_made_anew(api: str, 
     server.sse(ANSWERS[api]())
     model, kept = (
         model_for(api, server.url, input=("text", "image") if seed % 2 else ("text",)),
-        RequestCache(),
+        EncodedPrefixCache(),
     )
     messages = [user_message("Begin"), *conversation(api, seed, 40)]
     for end in range(1, len(messages) + 1, random.Random(seed).choice([1, 2, 3])):
@@ -135,7 +135,7 @@ async def test_a_growing_conversation_is_sent_as_if_it_were_made_anew(api: str, 
 @every_api
 async def test_every_change_of_a_message_is_sent(api: str, server: Loopback):
     server.sse(ANSWERS[api]())
-    model, kept = model_for(api, server.url), RequestCache()
+    model, kept = model_for(api, server.url), EncodedPrefixCache()
     messages = [user_message("Begin"), *conversation(api, 11, 30), user_message("End")]
     await body(model, messages, server, kept)
     for changed in (
@@ -153,7 +153,7 @@ async def test_what_was_sent_is_sent_again_in_the_same_bytes(server: Loopback):
     """All but the mark that tells the cache how far it may keep."""
     api = "openai-completions"
     server.sse(ANSWERS[api]())
-    model, kept = model_for(api, server.url), RequestCache()
+    model, kept = model_for(api, server.url), EncodedPrefixCache()
     messages: list[Message] = [user_message("Begin")]
     before = b""
     for turn in range(12):
@@ -174,7 +174,7 @@ async def test_what_was_sent_is_sent_again_in_the_same_bytes(server: Loopback):
 async def test_who_changes_the_payload_is_given_all_of_it(server: Loopback):
     api = "openai-completions"
     server.sse(ANSWERS[api]())
-    model, kept, seen = model_for(api, server.url), RequestCache(), []
+    model, kept, seen = model_for(api, server.url), EncodedPrefixCache(), []
     messages = [user_message("Begin"), *conversation(api, 3, 30)]
 
     async def on_payload(payload: dict[str, Any]) -> dict[str, Any]:
@@ -183,7 +183,7 @@ async def test_who_changes_the_payload_is_given_all_of_it(server: Loopback):
 
     await body(model, messages[:20], server, kept)
     sent = json.loads(
-        await body(model, messages, server, kept, hooks=RequestHooks(on_request_payload=on_payload))
+        await body(model, messages, server, kept, hooks=HttpRequestHooks(on_request_payload=on_payload))
     )
     assert sent["messages"][:-1] == json.loads(await body(model, messages, server, None))["messages"]
     assert sent["messages"][-1]["content"] == "More" and isinstance(seen[0]["messages"], list)
@@ -193,7 +193,7 @@ async def test_images_beyond_the_limits_become_words_all_the_same(server: Loopba
     api = "anthropic-messages"
     server.sse(ANSWERS[api]())
     model = model_for(api, server.url, input_limits={"images": {"maxPerRequest": 4}})
-    kept = RequestCache()
+    kept = EncodedPrefixCache()
     messages: list[Message] = [user_message("Begin")]
     for number in range(9):
         messages.append(msgspec.structs.replace(user_message("x"), content=(Text(text=f"{number}"), _PIXEL)))
@@ -212,19 +212,19 @@ async def test_images_beyond_the_limits_become_words_all_the_same(server: Loopba
 def test_any_conversation_in_any_steps(seed: int, steps: list[int]):
     from app.providers.adapters import anthropic_wire, google_wire
     from app.providers.request_preparation import prepare_request
-    from app.providers.transport import encode_payload
+    from app.providers.transport import encode_request_payload
 
     for api, payload, last in (
-        ("anthropic-messages", anthropic_wire.build_payload, "messages"),
-        ("google-generative-ai", google_wire.build_payload, "contents"),
+        ("anthropic-messages", anthropic_wire.build_request_payload, "messages"),
+        ("google-generative-ai", google_wire.build_request_payload, "contents"),
     ):
-        model, kept, how = model_for(api), RequestCache(), options()
+        model, kept, how = model_for(api), EncodedPrefixCache(), options()
         messages, end = conversation(api, seed, sum(steps)), 0
         for step in steps:
             end += step
             asked = context(*messages[:end])
             made = [
-                encode_payload(payload(prepare_request(asked, model, kept=k), model, how), last)
+                encode_request_payload(payload(prepare_request(asked, model, kept=k), model, how), last)
                 for k in (kept, None)
             ]
             assert bytes(made[0]) == bytes(made[1])
@@ -233,9 +233,9 @@ def test_any_conversation_in_any_steps(seed: int, steps: list[int]):
 async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
     from app.providers.adapters import anthropic_wire
     from app.providers.request_preparation import prepare_request
-    from app.providers.transport import RequestBody, encode_payload
+    from app.providers.transport import RequestBody, encode_request_payload
 
-    api, how, kept = "anthropic-messages", options(), RequestCache()
+    api, how, kept = "anthropic-messages", options(), EncodedPrefixCache()
     model, messages, before = model_for(api), [user_message("Begin")], ()
     for turn in range(12):
         answer = AssistantMessage(
@@ -247,8 +247,10 @@ async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
         )
         messages += [answer, user_message(f"More {turn}")]
         made = [
-            encode_payload(
-                anthropic_wire.build_payload(prepare_request(context(*messages), model, kept=k), model, how)
+            encode_request_payload(
+                anthropic_wire.build_request_payload(
+                    prepare_request(context(*messages), model, kept=k), model, how
+                )
             )
             for k in (kept, None)
         ]
@@ -263,16 +265,16 @@ async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
 
 async def test_within_a_stretch_nothing_is_compared_and_outside_of_it_everything():
     api = "anthropic-messages"
-    model, kept, stretch = model_for(api), RequestCache(), object()
+    model, kept, stretch = model_for(api), EncodedPrefixCache(), object()
     messages = [user_message("a"), *conversation(api, 5, 20)]
-    settled = kept.for_conversation(stretch).take_prefix(messages, model)
+    settled = kept.for_conversation_token(stretch).take_matching_prefix(messages, model)
     settled.source_messages += messages[:10]
     kept.put_back_prefix(settled)
     other = [user_message("b"), *messages[1:]]
-    assert kept.for_conversation(stretch).take_prefix(other, model) is settled
+    assert kept.for_conversation_token(stretch).take_matching_prefix(other, model) is settled
     kept.put_back_prefix(settled)
-    assert kept.for_conversation(None).take_prefix(other, model) is not settled
+    assert kept.for_conversation_token(None).take_matching_prefix(other, model) is not settled
     kept.put_back_prefix(settled)
-    assert kept.for_conversation(object()).take_prefix(other, model) is not settled
+    assert kept.for_conversation_token(object()).take_matching_prefix(other, model) is not settled
     kept.put_back_prefix(settled)
-    assert kept.for_conversation(object()).take_prefix(messages, model) is settled
+    assert kept.for_conversation_token(object()).take_matching_prefix(messages, model) is settled

@@ -10,7 +10,7 @@ import pytest
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import Credential, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.signin.key_check import KeyChecker
+from app.providers.signin.key_check import ApiKeyChecker
 from tests.providers.loopback import Loopback, Reply, loopback, sse
 from tests.support.warm_bayou import BAYOU
 
@@ -46,7 +46,7 @@ async def test_what_servers_say(tmp_path: Path, reply: Reply, state: str) -> Non
     async with loopback() as server:
         server.reply(reply)
         registry = AdapterRegistry()
-        check = KeyChecker(catalogue_of(tmp_path, server.url), registry, StreamOptions)
+        check = ApiKeyChecker(catalogue_of(tmp_path, server.url), registry, StreamOptions)
         checked = await check("mine", Credential(key="sk-secret"))
         await registry.close_connections()
         assert checked.state == state
@@ -58,9 +58,9 @@ async def test_what_servers_say(tmp_path: Path, reply: Reply, state: str) -> Non
 
 
 async def test_without_a_network_nothing_is_asked(tmp_path: Path) -> None:
-    check = KeyChecker(catalogue_of(tmp_path, "http://127.0.0.1:9"), AdapterRegistry(), lambda: None)
+    check = ApiKeyChecker(catalogue_of(tmp_path, "http://127.0.0.1:9"), AdapterRegistry(), lambda: None)
     assert (await check("mine", Credential(key="x"))).state == "unknown"
-    alone = KeyChecker(catalogue_of(tmp_path, "http://127.0.0.1:9"), AdapterRegistry(), StreamOptions)
+    alone = ApiKeyChecker(catalogue_of(tmp_path, "http://127.0.0.1:9"), AdapterRegistry(), StreamOptions)
     assert (await alone("mine", Credential(key="x"))).state == "unknown"
     assert (
         await alone("nobody", Credential(key="x"))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.providers.adapters.completions_compat import quirks_for
-from app.providers.adapters.completions_reader import CompletionsReader
+from app.providers.adapters.completions_compat import completions_quirks_of_model
+from app.providers.adapters.completions_reader import ChatCompletionsReader
 from app.providers.errors import ProviderError
 from app.providers.model_stream import AssistantStream
 from app.providers.stream.sse import SseDecoder
@@ -98,7 +98,7 @@ async def test_an_adapter_that_leaves_nonsense_behind_has_an_end_all_the_same():
         raise ZeroDivisionError
 
     async def produce(stream: AssistantStream) -> None:
-        reader = CompletionsReader(model, quirks_for(model), stream)
+        reader = ChatCompletionsReader(model, completions_quirks_of_model(model), stream)
         reader.read_event("", b'{"choices":[{"delta":{"content":"so far"}}]}')
         stream.before_snapshot = breaks
         raise OSError("the wire is gone")

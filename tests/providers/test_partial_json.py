@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from app.providers.stream import partial_json
 from app.providers.stream.partial_json import (
-    PartialArguments,
-    parse_arguments,
-    parse_partial_arguments,
+    PartialToolArguments,
+    parse_partial_tool_arguments,
+    parse_tool_arguments,
     repair_json,
 )
 
@@ -29,21 +29,21 @@ def test_whole_arguments_are_read_as_they_are(arguments: dict[str, Any], is_asci
         text.encode()
     except UnicodeEncodeError:
         return  # lone surrogates are not text
-    assert parse_arguments(text) == (arguments, None)
-    assert parse_partial_arguments(text) == arguments
+    assert parse_tool_arguments(text) == (arguments, None)
+    assert parse_partial_tool_arguments(text) == arguments
 
 
 @given(st.dictionaries(st.text(max_size=8), json_values, max_size=5), st.data())
 def test_a_part_gives_a_part(arguments: dict[str, Any], data: st.DataObject):
     text = json.dumps(arguments)
-    part = parse_partial_arguments(text[: data.draw(st.integers(0, len(text)))])
+    part = parse_partial_tool_arguments(text[: data.draw(st.integers(0, len(text)))])
     assert set(part) <= set(arguments)
 
 
 @given(st.text(max_size=200))
 def test_nothing_raises(text: str):
-    assert isinstance(parse_partial_arguments(text), dict)
-    arguments, problem = parse_arguments(text)
+    assert isinstance(parse_partial_tool_arguments(text), dict)
+    arguments, problem = parse_tool_arguments(text)
     assert isinstance(arguments, dict)
     assert problem is None or arguments == {}
 
@@ -61,12 +61,12 @@ def test_nothing_raises(text: str):
     ],
 )
 def test_usual_mistakes_are_mended(text: str, expected: dict[str, Any]):
-    assert parse_arguments(text) == (expected, None)
+    assert parse_tool_arguments(text) == (expected, None)
 
 
 @pytest.mark.parametrize("text", ["{", '{"a": ', "[1, 2]", "5", "nonsense", '{"a": 1} and more'])
 def test_unreadable_json_is_an_error_with_a_reason(text: str):
-    arguments, problem = parse_arguments(text)
+    arguments, problem = parse_tool_arguments(text)
     assert arguments == {} and problem is not None and text in problem
 
 
@@ -85,7 +85,7 @@ def test_a_long_argument_is_not_read_with_every_delta(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(partial_json, "_parse_json_object", counted)
     text = json.dumps({"content": "line of text\n" * 20_000})
-    growing = PartialArguments()
+    growing = PartialToolArguments()
     for start in range(0, len(text), 20):
         growing.add_delta(text[start : start + 20])
         assert set(growing.latest_value) <= {"content"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.providers.model_stream import Credential, RequestHooks
+from app.providers.model_stream import Credential, HttpRequestHooks
 from tests.providers.loopback import Loopback, Reply
 from tests.providers.raw_wire import API, BODY, failed, is_whole
 from tests.providers.wire_formats import ANSWERS, ask, model_for, options
@@ -21,7 +21,7 @@ async def test_a_redirect_on_the_same_server_takes_everything_along(status: int,
         seen.append(status)
 
     how = options(
-        key="sk-mine", hooks=RequestHooks(on_response_headers=on_response), headers={"X-Team": "secret"}
+        key="sk-mine", hooks=HttpRequestHooks(on_response_headers=on_response), headers={"X-Team": "secret"}
     )
     assert is_whole(await ask(model_for(API, server.url), how=how))
     first, second = server.requests

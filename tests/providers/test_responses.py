@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.providers.adapters.azure_openai_responses import deployment_for, parse_deployments
-from app.providers.adapters.responses_request import build_payload
+from app.providers.adapters.azure_openai_responses import azure_deployment_for_model, parse_azure_deployments
+from app.providers.adapters.responses_request import build_request_payload
 from app.providers.model_stream import Credential
 from app.providers.request_preparation import prepare_request
 from app.values.messages import AssistantMessage, user_message
@@ -92,11 +92,11 @@ async def test_encrypted_reasoning_goes_back_item_by_item(server: Loopback):
 async def test_azure_places(server: Loopback):
     model = model_for("azure-openai-responses", id="gpt-x")
     env = {"AZURE_OPENAI_RESOURCE_NAME": "res", "AZURE_OPENAI_DEPLOYMENT_NAME_MAP": "gpt-x=mine, b=c"}
-    place = deployment_for(model, env)
+    place = azure_deployment_for_model(model, env)
     assert (place.base_url, place.deployment) == ("https://res.openai.azure.com/openai/v1", "mine")
-    bare = deployment_for(model, {"AZURE_OPENAI_BASE_URL": "https://r.openai.azure.com/"})
+    bare = azure_deployment_for_model(model, {"AZURE_OPENAI_BASE_URL": "https://r.openai.azure.com/"})
     assert bare.base_url == "https://r.openai.azure.com/openai/v1"
-    assert parse_deployments("a=b,broken,c=") == {"a": "b"}
+    assert parse_azure_deployments("a=b,broken,c=") == {"a": "b"}
     server.sse(responses_answer())
     there = Credential(
         key="k", env={**env, "AZURE_OPENAI_BASE_URL": server.url, "AZURE_OPENAI_API_VERSION": "v9"}
@@ -133,7 +133,7 @@ LONG = {"credential": Credential(key="k"), "is_long_cache": True, "session_id": 
 )
 def test_a_long_cache_is_asked_for_as_the_model_takes_it(switches: dict[str, Any], sent: dict[str, Any]):
     model = model_for("openai-responses", "https://api.openai.com/v1", compat=switches)
-    body = build_payload(prepare_request(context(), model), model, options(**LONG))
+    body = build_request_payload(prepare_request(context(), model), model, options(**LONG))
     assert {
         name: body[name] for name in body if name.startswith("prompt_cache_") and name[-3:] != "key"
     } == sent
@@ -142,8 +142,8 @@ def test_a_long_cache_is_asked_for_as_the_model_takes_it(switches: dict[str, Any
 def test_an_account_is_not_sent_what_openai_refuses_it():
     model = model_for("openai-responses", "https://api.openai.com/v1", provider="openai", reasoning=False)
     more = {**LONG, "temperature": 0.5}
-    by_key = build_payload(prepare_request(context(), model), model, options(**more))
-    by_account = build_payload(
+    by_key = build_request_payload(prepare_request(context(), model), model, options(**more))
+    by_account = build_request_payload(
         prepare_request(context(), model),
         model,
         options(**{**more, "credential": Credential(key="k", is_bearer=True)}),

@@ -12,19 +12,19 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 import msgspec
 import pytest
 
-from app.assembly.options import UsageError
-from app.cli.commands.auth_command import check_credential, run_auth
+from app.assembly.command_line_options import UsageError
+from app.cli.commands.auth_command import check_credential, run_auth_command
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.model_stream import Credential
-from app.providers.signin.definitions import (
+from app.providers.signin.device_code import DeviceCodeSignIn
+from app.providers.signin.key_check import ApiKeyCheckResult
+from app.providers.signin.known_sign_ins import (
     CopilotSignIn,
     MetaSignIn,
     OpenRouterSignIn,
     client_id_variable,
     known_sign_ins,
 )
-from app.providers.signin.device import DeviceCodeSignIn
-from app.providers.signin.key_check import KeyCheckResult
 from app.providers.signin.pkce import PkceSignIn, new_verifier_and_challenge, parse_authorization_code
 from tests.providers.loopback import Loopback, Received, Reply
 
@@ -357,28 +357,30 @@ def test_the_command_stores_checks_and_removes(
     import io
 
     monkeypatch.setattr("sys.stdin", io.StringIO("sk-secret-from-stdin\n"))
-    assert run_auth(["check", "--provider", "openai"], tmp_path, {}) == 1
-    assert run_auth(["login", "openai"], tmp_path, {}) == 0
-    assert run_auth(["check", "--provider", "openai", "--json"], tmp_path, {}) == 0
+    assert run_auth_command(["check", "--provider", "openai"], tmp_path, {}) == 1
+    assert run_auth_command(["login", "openai"], tmp_path, {}) == 0
+    assert run_auth_command(["check", "--provider", "openai", "--json"], tmp_path, {}) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["source"] == "stored"
-    assert run_auth(["check", "--model", "gpt-5.5"], tmp_path, {}) == 0
-    assert run_auth(["logout", "openai"], tmp_path, {}) == 0
-    assert run_auth(["logout", "openai"], tmp_path, {}) == 0
-    assert run_auth(["check", "--provider", "openai"], tmp_path, {"OPENAI_API_KEY": "x"}) == 0
+    assert run_auth_command(["check", "--model", "gpt-5.5"], tmp_path, {}) == 0
+    assert run_auth_command(["logout", "openai"], tmp_path, {}) == 0
+    assert run_auth_command(["logout", "openai"], tmp_path, {}) == 0
+    assert run_auth_command(["check", "--provider", "openai"], tmp_path, {"OPENAI_API_KEY": "x"}) == 0
     (tmp_path / "auth.json").write_text('{"openai": {"type": "api_key", "key": "$GONE"}}')
-    assert run_auth(["check", "--provider", "openai"], tmp_path, {}) == 2
-    assert run_auth(["check", "openai"], tmp_path, {}) == 2
+    assert run_auth_command(["check", "--provider", "openai"], tmp_path, {}) == 2
+    assert run_auth_command(["check", "openai"], tmp_path, {}) == 2
     for words in (["login", "opnai"], ["check", "opnai"]):
-        assert run_auth(words, tmp_path, {}) == 1
+        assert run_auth_command(words, tmp_path, {}) == 1
         assert "There is no provider 'opnai'. Did you mean openai" in capsys.readouterr().err
     with pytest.raises(UsageError, match="invalid choice"):
-        run_auth(["nonsense"], tmp_path, {})
+        run_auth_command(["nonsense"], tmp_path, {})
     assert "sk-secret" not in "".join(capsys.readouterr())
 
 
-async def _accepts(name: str, credential: Credential) -> KeyCheckResult:
+async def _accepts(name: str, credential: Credential) -> ApiKeyCheckResult:
     is_good = credential.key == "good-key"
-    return KeyCheckResult(state="accepted" if is_good else "refused", text="" if is_good else "refused (401)")
+    return ApiKeyCheckResult(
+        state="accepted" if is_good else "refused", text="" if is_good else "refused (401)"
+    )
 
 
 def test_a_search_service_has_a_key_like_a_provider(
@@ -386,14 +388,14 @@ def test_a_search_service_has_a_key_like_a_provider(
 ):
     import io
 
-    assert run_auth(["list"], tmp_path, {}) == 1
+    assert run_auth_command(["list"], tmp_path, {}) == 1
     assert "Store one: bayou auth login PROVIDER." in capsys.readouterr().err
     monkeypatch.setattr("sys.stdin", io.StringIO("bad-key-1\n"))
-    assert run_auth(["login", "brave"], tmp_path, {}, check_service=_accepts) == 1
+    assert run_auth_command(["login", "brave"], tmp_path, {}, check_service=_accepts) == 1
     monkeypatch.setattr("sys.stdin", io.StringIO("good-key\n"))
-    assert run_auth(["login", "brave"], tmp_path, {}, check_service=_accepts) == 0
-    assert run_auth(["list"], tmp_path, {"TAVILY_API_KEY": "x"}) == 0
+    assert run_auth_command(["login", "brave"], tmp_path, {}, check_service=_accepts) == 0
+    assert run_auth_command(["list"], tmp_path, {"TAVILY_API_KEY": "x"}) == 0
     shown = capsys.readouterr().out.splitlines()
     assert "brave accepts the key." in shown
     assert shown[-2:] == ["brave  ready  stored", "tavily  ready  environment"]
-    assert run_auth(["logout", "brave"], tmp_path, {}) == 0
+    assert run_auth_command(["logout", "brave"], tmp_path, {}) == 0

@@ -8,7 +8,7 @@ from app.providers.models.pricing import add_cost_to_usage
 from app.providers.models.thinking import (
     clamp_thinking_level,
     limit_thinking_budget,
-    provider_thinking_name,
+    provider_name_of_thinking_level,
     supported_thinking_levels,
     thinking_budget_for,
 )
@@ -62,8 +62,8 @@ def test_clamping_always_gives_a_level_that_the_model_has(words: dict[str, str |
 
 def test_words_and_budgets():
     assert (
-        provider_thinking_name(model({"high": "deep"}), "high") == "deep"
-        and provider_thinking_name(model(None), "low") == "low"
+        provider_name_of_thinking_level(model({"high": "deep"}), "high") == "deep"
+        and provider_name_of_thinking_level(model(None), "low") == "low"
     )
     assert [thinking_budget_for(level, {}) for level in ("minimal", "low", "medium", "high")] == [
         1024,

@@ -9,13 +9,13 @@ import pytest
 from app.providers.model_stream import RequestContext
 from app.providers.provider_messages import to_provider_messages
 from app.providers.request_preparation import (
-    MISSING_RESULT_TEXT,
-    NO_IMAGE_TEXT,
-    NO_OUTPUT_TEXT,
+    IMAGE_NOT_SUPPORTED_TEXT,
+    MISSING_TOOL_RESULT_TEXT,
+    NO_TOOL_OUTPUT_TEXT,
+    alphanumeric_tool_call_id,
     prepare_request,
     replace_lone_surrogates,
-    shorten_call_id,
-    to_alphanumeric_call_id,
+    shorten_tool_call_id,
 )
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import (
@@ -89,7 +89,7 @@ def test_images_are_words_for_models_that_only_read():
     reader = model_for("openai-completions", input=("text",))
     message = UserMessage(content=(Text(text="look"), IMAGE, IMAGE, Text(text="end")))
     (plain,) = sent(message, model=reader)
-    assert texts(plain) == ["look", NO_IMAGE_TEXT, "end"]
+    assert texts(plain) == ["look", IMAGE_NOT_SUPPORTED_TEXT, "end"]
     (full,) = sent(message)
     assert full.content[1] == IMAGE
 
@@ -162,7 +162,7 @@ def test_every_call_is_answered_right_behind_it_in_its_order():
     )
     assert [(m.tool_call_id, texts(m), m.is_error) for m in messages[1:4]] == [
         ("a", ["first"], False),
-        ("b", [MISSING_RESULT_TEXT], True),
+        ("b", [MISSING_TOOL_RESULT_TEXT], True),
         ("c", ["third"], False),
     ]
     assert [type(message).__name__ for message in messages[4:]] == ["UserMessage", "AssistantMessage"]
@@ -178,16 +178,16 @@ def test_nothing_empty_is_sent():
         result("a", ""),
     )
     assert [type(message).__name__ for message in messages] == ["AssistantMessage", "ToolResultMessage"]
-    assert texts(messages[1]) == [NO_OUTPUT_TEXT]
+    assert texts(messages[1]) == [NO_TOOL_OUTPUT_TEXT]
 
 
 @pytest.mark.parametrize("raw", ["call_1|fc_" + "x" * 450, "ümläut id!", "a" * 65, "ok-id_9", ""])
 def test_ids_are_made_fit_and_stay_together(raw: str):
-    first, answer = sent(said(call(raw)), result(raw), ids=shorten_call_id)
+    first, answer = sent(said(call(raw)), result(raw), ids=shorten_tool_call_id)
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", first.content[0].id)
     assert answer.tool_call_id == first.content[0].id
-    assert shorten_call_id("ok-id_9") == "ok-id_9"
-    assert re.fullmatch(r"[A-Za-z0-9]{9}", to_alphanumeric_call_id(raw, 9))
+    assert shorten_tool_call_id("ok-id_9") == "ok-id_9"
+    assert re.fullmatch(r"[A-Za-z0-9]{9}", alphanumeric_tool_call_id(raw, 9))
 
 
 def test_different_calls_never_get_one_id():

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from tools.repomap.repository import MappedRepository
+from tools.repomap.mapped_repository import MappedRepository
 
 FILES = {
     "harbour/cache.py": (
@@ -30,7 +30,7 @@ def write(root: Path, name: str, text: str) -> None:
 
 
 def shown(repository: MappedRepository, question: str, **how: object) -> list[str]:
-    return [file.path for file in repository.map_for_task(question, **how).ranked_map.files]  # pyright: ignore[reportArgumentType]
+    return [file.path for file in repository.map_files_for_task(question, **how).ranked_map.files]  # pyright: ignore[reportArgumentType]
 
 
 class Stopped:

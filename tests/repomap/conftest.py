@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.boat_repository import FILES, write
-from tools.repomap.repository import MappedRepository
+from tools.repomap.mapped_repository import MappedRepository
 
 
 @pytest.fixture

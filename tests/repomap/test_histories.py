@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.repomap.boat_repository import shown, write
-from tools.repomap.index.git_history import MAX_FILES_PER_COMMIT
-from tools.repomap.index.index_store import IndexStore
-from tools.repomap.repository import MappedRepository
+from tools.repomap.index.git_history import MAX_FILES_OF_INDEXED_COMMIT
+from tools.repomap.index.repository_index import RepositoryIndex
+from tools.repomap.mapped_repository import MappedRepository
 
 Commit = Callable[..., str]
 
@@ -81,7 +81,7 @@ def test_going_back_to_a_branch_gives_files_the_versions_they_had(
     folder: Path, commit: Commit, tmp_path: Path
 ):
     def versions() -> dict[str, int]:
-        with IndexStore(mapped(folder, tmp_path).index) as store:
+        with RepositoryIndex(mapped(folder, tmp_path).index) as store:
             return {file.path: file.id for file in store.indexed_files()}
 
     before = versions()
@@ -110,7 +110,7 @@ def test_a_history_of_one_commit_and_one_without_any_answer(folder: Path, commit
 
 
 def test_a_squashed_history_says_nothing_of_its_many_files(folder: Path, commit: Commit, tmp_path: Path):
-    many = [f"many/part{number}.py" for number in range(MAX_FILES_PER_COMMIT + 1)]
+    many = [f"many/part{number}.py" for number in range(MAX_FILES_OF_INDEXED_COMMIT + 1)]
     commit("Barnacles, gulls and everything since the beginning", *many)
     assert shown(mapped(folder, tmp_path), "barnacles and gulls") == []
 
@@ -167,12 +167,12 @@ def test_what_is_not_in_the_index_is_not_among_the_likely_and_says_why(folder: P
     repository = MappedRepository(folder, tmp_path / "cache")
     assert repository.complete_index(workers=0) == ""
     assert all(path.endswith((".py", ".md")) for path in shown(repository, "the cache directory is huge"))
-    answer = repository.map_for_task("why is harbour/huge_cache.sql not in harbour/cache_directory.bin")
+    answer = repository.map_files_for_task("why is harbour/huge_cache.sql not in harbour/cache_directory.bin")
     assert dict(answer.omitted_files) == {
         "harbour/huge_cache.sql": "over 1 MB",
         "harbour/cache_directory.bin": "binary",
     }
-    with IndexStore(repository.index) as store:
+    with RepositoryIndex(repository.index) as store:
         assert dict(store.path_only_reasons()) == {"over 1 MB": 1, "binary": 1, "named like a secret": 1}
 
 

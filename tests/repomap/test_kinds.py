@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.repomap.index.file_kinds import classify_file, is_question_about_tests
+from tools.repomap.index.file_kinds import classify_repository_file, is_question_about_tests
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from tools.repomap.index.file_kinds import classify_file, is_question_about_test
     ],
 )
 def test_a_file_is_what_its_path_and_header_say(path: str, head: bytes, kind: str):
-    assert classify_file(path, "python", head) == kind
+    assert classify_repository_file(path, "python", head) == kind
 
 
 def test_a_question_is_about_tests_by_its_first_line():

@@ -9,45 +9,47 @@ import pytest
 
 from tests.repomap.boat_repository import FILES, Stopped, shown, write
 from tests.repomap.crashing_parser import crash_at_poison, crash_with_all_at_poison
-from tools.repomap.answer_texts import format_map_answer
 from tools.repomap.index import index_updates
-from tools.repomap.index.hidden_files import HiddenFiles
-from tools.repomap.index.index_store import IndexStore
+from tools.repomap.index.file_hiding_rules import FileHidingRules
 from tools.repomap.index.index_updates import (
-    IndexedFolder,
-    build_index,
-    build_outlines,
+    FolderToIndex,
+    compare_folder_with_index,
+    make_missing_outlines,
     open_index_for_writing,
-    survey_folder,
+    update_index,
 )
 from tools.repomap.index.indexing_pool import IndexingPool
-from tools.repomap.repository import IndexState, MappedRepository
+from tools.repomap.index.repository_index import RepositoryIndex
+from tools.repomap.map_answer_texts import format_map_answer
+from tools.repomap.mapped_repository import IndexState, MappedRepository
 
 
 def test_files_that_rules_hide_are_neither_indexed_nor_shown(folder: Path, tmp_path: Path):
-    rules = [HiddenFiles()]
+    rules = [FileHidingRules()]
     repository = MappedRepository(folder, tmp_path / "cache", hidden=lambda: rules[0])
     assert repository.complete_index(workers=0) == ""
     assert "harbour/cache.py" in shown(repository, "cache directory")
-    rules[0] = HiddenFiles((f"{folder.resolve()}/harbour/cache\\.py",))
+    rules[0] = FileHidingRules((f"{folder.resolve()}/harbour/cache\\.py",))
     repository._hidden_asked_at = float("-inf")  # pyright: ignore[reportPrivateUsage]  (half a second later)
     for is_looked in (False, True):
         if is_looked:
-            repository.index_changes()
+            repository.index_changed_files()
         assert "harbour/cache.py" not in shown(repository, "cache directory")
         assert repository.find_definitions("ReadCache")[0] == []
-        assert repository.outline_of("harbour/cache.py") is None
+        assert repository.outline_of_file("harbour/cache.py") is None
         assert "harbour/cache.py" not in repository.map_folder().ranked_map.text
-        assert "harbour/cache.py" not in {use.path for use in repository.find_uses("ReadCache").listed_uses}
-        assert [one.path for one in repository.symbols_like("ReadCache")] == ["harbour/made_pb2.py"]
-    with IndexStore(repository.index) as store:
+        assert "harbour/cache.py" not in {
+            use.path for use in repository.find_uses_of_name("ReadCache").listed_uses
+        }
+        assert [one.path for one in repository.find_symbols_like_text("ReadCache")] == ["harbour/made_pb2.py"]
+    with RepositoryIndex(repository.index) as store:
         assert store.indexed_file_at_path("harbour/cache.py") is None
     fresh = MappedRepository(folder, tmp_path / "other", hidden=lambda: rules[0])
     assert "harbour/cache.py" not in shown(fresh, "cache")
 
 
 def test_lines_of_secrets_are_no_uses(repository: MappedRepository):
-    assert repository.find_uses("CACHE_DIRECTORY_TOKEN").listed_uses == ()
+    assert repository.find_uses_of_name("CACHE_DIRECTORY_TOKEN").listed_uses == ()
 
 
 def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
@@ -55,9 +57,9 @@ def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
 ):
     def recheck_trust() -> None:
         repository.upkeep.last_checked_at = float("-inf")  # five seconds later
-        repository.index_changes()
+        repository.index_changed_files()
 
-    repository.index_changes()
+    repository.index_changed_files()
     write(folder, "harbour/new.py", "def capstan():\n    pass\n")
     write(folder, "harbour/oars.py", "def rowlock():\n    pass\n")
     os.utime(folder / "harbour/oars.py", (1_700_000_200, 1_700_000_200))
@@ -72,15 +74,15 @@ def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
 def test_of_a_large_folder_the_paths_come_first_and_then_where_one_works(folder: Path, tmp_path: Path):
     for number in range(30):
         write(folder, f"far/thing{number:02}.py", f"def far{number}():\n    pass\n")
-    large = IndexedFolder(folder, first_folder="harbour", max_files_at_once=10)
+    large = FolderToIndex(folder, first_folder="harbour", max_files_at_once=10)
     with open_index_for_writing(tmp_path / "index.sqlite") as store:
-        found = survey_folder(store, large)
+        found = compare_folder_with_index(store, large)
         assert [path.partition("/")[0] for path in found.changed_files][:4] == ["harbour"] * 4
-        assert build_index(store, large, found=found, is_stopped=Stopped(after=1)) is False
+        assert update_index(store, large, found=found, is_stopped=Stopped(after=1)) is False
         assert store.count_files() == len(found.changed_files)
         assert store.count_files(is_unseen=True) == len(found.changed_files) - 1
         assert [id for id, _ in store.search_text('"far"', 100)] != []
-        assert build_index(store, large) is True
+        assert update_index(store, large) is True
         assert store.count_files(is_unseen=True) == 0
         assert store.find_symbols("far29") != []
 
@@ -104,7 +106,7 @@ def test_a_method_is_found_by_the_last_part_of_its_name_too(folder: Path, tmp_pa
     for name in ("Moor", "Server.Moor", "moor"):
         assert [one.name for one in repository.find_definitions(name)[0]] == ["Server.Moor"], name
     assert repository.find_definitions("Boat.Moor")[0] == []
-    assert [one.name for one in repository.symbols_like("Moo")] == ["Server.Moor"]
+    assert [one.name for one in repository.find_symbols_like_text("Moo")] == ["Server.Moor"]
 
 
 def test_while_an_index_is_being_made_what_it_lacks_is_ranked_by_its_path(folder: Path, tmp_path: Path):
@@ -112,7 +114,7 @@ def test_while_an_index_is_being_made_what_it_lacks_is_ranked_by_its_path(folder
         pass
     repository = MappedRepository(folder, tmp_path / "cache")
     with open_index_for_writing(repository.index) as store:
-        assert build_index(store, IndexedFolder(folder), is_stopped=Stopped(after=1)) is False
+        assert update_index(store, FolderToIndex(folder), is_stopped=Stopped(after=1)) is False
     assert shown(repository, "the cache and the guide")[-1] in ("docs/guide.md", "tests/test_cache.py")
     assert {"harbour/cache.py", "tests/test_cache.py"} <= set(shown(repository, "the cache"))
     assert len(repository.map_folder().ranked_map.files) >= 6
@@ -122,9 +124,9 @@ def test_while_an_index_is_being_made_what_it_lacks_is_ranked_by_its_path(folder
 def test_the_rules_are_not_read_for_every_path(folder: Path, tmp_path: Path):
     asked: list[None] = []
 
-    def hidden() -> HiddenFiles:
+    def hidden() -> FileHidingRules:
         asked.append(None)
-        return HiddenFiles()
+        return FileHidingRules()
 
     repository = MappedRepository(folder, tmp_path / "cache", hidden=hidden)
     repository.complete_index(workers=0)
@@ -146,14 +148,14 @@ def test_a_file_at_which_workers_die_costs_no_other(
     monkeypatch.setattr(index_updates, "_MAX_FILES_WITH_OUTLINES", 0 if has_many else 2000)
     repository = MappedRepository(folder, tmp_path / "cache")
     with open_index_for_writing(repository.index) as store, IndexingPool(folder, 1) as pool:
-        assert build_index(store, IndexedFolder(folder), pool=pool)
+        assert update_index(store, FolderToIndex(folder), pool=pool)
         assert bool(store.find_symbols("thing7")) is not has_many
-        assert build_outlines(store, folder, pool=pool)
+        assert make_missing_outlines(store, folder, pool=pool)
     assert repository.index_state() == IndexState(len(FILES) + 121, 0)
     assert all(repository.find_definitions(f"thing{number}")[1] == 1 for number in range(120))
     assert repository.find_definitions("poison")[1] == 0
     with open_index_for_writing(repository.index) as store:
-        assert survey_folder(store, IndexedFolder(folder)).changed_files == ()
+        assert compare_folder_with_index(store, FolderToIndex(folder)).changed_files == ()
 
 
 def test_of_more_files_than_an_index_takes_that_is_said(
@@ -162,7 +164,7 @@ def test_of_more_files_than_an_index_takes_that_is_said(
     monkeypatch.setattr(index_updates, "MAX_LISTED_FILES", 3)
     repository = MappedRepository(folder, tmp_path / "cache")
     repository.complete_index(workers=0)
-    answer = repository.map_for_task("the cache directory")
+    answer = repository.map_files_for_task("the cache directory")
     assert answer.index_state.indexed_count == 3 and answer.index_state.is_listing_cut
     assert "more files than an index takes; 3 are in it" in format_map_answer(answer, is_question=True)
 
@@ -192,10 +194,10 @@ def test_what_a_checkout_changes_is_indexed_whole_by_the_builder(folder: Path, t
     for number in range(120):
         write(folder, f"many/file{number}.py", f"def another{number}():\n    pass\n")
     (folder / "many/file0.py").unlink()
-    repository.index_changes()
+    repository.index_changed_files()
     while repository.upkeep.is_building:
-        repository.index_changes(patience=1.0)
-    repository.close_repository()
+        repository.index_changed_files(patience=1.0)
+    repository.close_index_of_repository()
     assert repository.is_index_complete
     assert repository.find_definitions("another7")[1] == 1
     assert repository.find_definitions("thing7")[1] == repository.find_definitions("another0")[1] == 0

@@ -15,8 +15,8 @@ import pytest
 from tests.repomap.boat_repository import shown, write
 from tools.repomap.index.builder_process import IndexBuilder
 from tools.repomap.index.folder_listing import FolderListingCache
-from tools.repomap.index.index_updates import IndexedFolder
-from tools.repomap.repository import MappedRepository
+from tools.repomap.index.index_updates import FolderToIndex
+from tools.repomap.mapped_repository import MappedRepository
 
 
 def spoil(index: Path, seed: int) -> None:
@@ -40,12 +40,12 @@ def test_an_index_that_is_damaged_inside_answers_and_is_made_anew(
     spoil(made.index, seed)
     repository = MappedRepository(folder, tmp_path / "cache")
     questions: list[Callable[[], object]] = [
-        lambda: repository.map_for_task("the cache of thing4"),
+        lambda: repository.map_files_for_task("the cache of thing4"),
         repository.map_folder,
         lambda: repository.find_definitions("thing4"),
-        lambda: repository.find_uses("thing4"),
-        lambda: repository.symbols_like("thing"),
-        lambda: repository.outline_of("many/file1.py"),
+        lambda: repository.find_uses_of_name("thing4"),
+        lambda: repository.find_symbols_like_text("thing"),
+        lambda: repository.outline_of_file("many/file1.py"),
         repository.visible_paths,
         repository.index_state,
         lambda: repository.index_edited_file(folder / "many/file1.py"),
@@ -62,7 +62,7 @@ def test_an_index_that_is_damaged_inside_answers_and_is_made_anew(
 
 def test_that_an_index_was_damaged_is_said(repository: MappedRepository) -> None:
     repository.discard_damaged_index()
-    assert "damaged" in repository.map_for_task("cache").index_state.problem
+    assert "damaged" in repository.map_files_for_task("cache").index_state.problem
     assert repository.complete_index(workers=0) == ""
 
 
@@ -88,10 +88,10 @@ def test_a_branch_that_is_changed_during_a_build_is_the_one_that_is_shown(
     git("commit", "-qam", "two")
     git("checkout", "-q", "one")
     repository = MappedRepository(folder, tmp_path / "cache")
-    builder = IndexBuilder(IndexedFolder(folder), repository.index, None)
-    builder.wait_for_end(0.5)
+    builder = IndexBuilder(FolderToIndex(folder), repository.index, None)
+    builder.wait_for_builder_end(0.5)
     git("checkout", "-q", "two")
-    assert builder.wait_for_end(60) and builder.report.problem == ""
+    assert builder.wait_for_builder_end(60) and builder.report.problem == ""
     # After any failure of the builder, results show the present files.
     for number in (0, 100, 248):
         assert repository.find_definitions(f"old{number}")[0] == []
@@ -135,23 +135,23 @@ def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
         return True
 
     monkeypatch.setattr("tools.repomap.index.index_updates._matches_file_stamp", is_stamped)
-    monkeypatch.setattr("tools.repomap.index.index_upkeep._CHANGE_CHECK_TIMEOUT", 0.5)
+    monkeypatch.setattr("tools.repomap.index.index_updater._CHANGE_CHECK_TIMEOUT", 0.5)
     repository = MappedRepository(folder, tmp_path / "cache")
     try:
-        repository.index_changes(patience=0.0)
+        repository.index_changed_files(patience=0.0)
         assert 0 < len(looked) < 400
         assert shown(repository, "the cache directory")[0] == "harbour/cache.py"
         assert "take long to look at" in repository.index_state().problem
     finally:
-        repository.close_repository()
+        repository.close_index_of_repository()
 
 
 def test_names_that_could_not_all_be_listed_in_time_are_not_all_there_are(
     folder: Path, tmp_path: Path
 ) -> None:
     listing = FolderListingCache(folder)
-    assert listing.listed_paths(lambda path: False, 0.0) == [] and not listing.is_complete
-    assert "harbour/cache.py" in listing.listed_paths(lambda path: False, 60.0) and listing.is_complete
+    assert listing.list_paths_cached(lambda path: False, 0.0) == [] and not listing.is_complete
+    assert "harbour/cache.py" in listing.list_paths_cached(lambda path: False, 60.0) and listing.is_complete
 
 
 def test_links_in_circles_are_not_followed(folder: Path, tmp_path: Path) -> None:
@@ -172,32 +172,32 @@ def test_who_waits_for_a_builder_of_another_takes_over_when_that_is_killed(
         write(folder, f"many/file{number}.py", f"def thing{number}(one, two):\n    return one + two\n" * 20)
     other = MappedRepository(folder, tmp_path / "cache")
     heard = threading.Event()
-    builder = IndexBuilder(IndexedFolder(folder), other.index, None, heard.set)
+    builder = IndexBuilder(FolderToIndex(folder), other.index, None, heard.set)
     try:
         while not builder.report.done_files and builder.is_running:
             heard.wait(60)
             heard.clear()
         if not builder.is_running:
             pytest.skip("it was done before anybody could be in its way")
-        other.index_changes(patience=0.0)
+        other.index_changed_files(patience=0.0)
         assert not other.upkeep.is_building
-        assert other.map_for_task("thing7 of many").ranked_map.files
+        assert other.map_files_for_task("thing7 of many").ranked_map.files
         os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
-        assert builder.wait_for_end(60)
+        assert builder.wait_for_builder_end(60)
         other.upkeep.last_checked_at = float("-inf")  # five seconds later
-        other.index_changes(patience=120)
+        other.index_changed_files(patience=120)
         assert not other.upkeep.is_building and other.index_state().missing_count == 0
         assert other.find_definitions("thing1499")[1] == 20
     finally:
         builder.stop_builder()
-        other.close_repository()
+        other.close_index_of_repository()
 
 
 def test_a_builder_that_is_killed_leaves_no_process_of_its_pool(folder: Path, tmp_path: Path) -> None:
     for number in range(1500):
         write(folder, f"many/file{number}.py", f"def thing{number}(one, two):\n    return one + two\n" * 20)
     heard = threading.Event()
-    builder = IndexBuilder(IndexedFolder(folder), tmp_path / "index.sqlite", None, heard.set)
+    builder = IndexBuilder(FolderToIndex(folder), tmp_path / "index.sqlite", None, heard.set)
     pid = builder._process.pid  # pyright: ignore[reportPrivateUsage]
     try:
         pool: list[int] = []
@@ -206,7 +206,7 @@ def test_a_builder_that_is_killed_leaves_no_process_of_its_pool(folder: Path, tm
         if not builder.is_running:
             pytest.skip("it was done before it could be killed")
         os.kill(pid, signal.SIGKILL)
-        assert builder.wait_for_end(60)
+        assert builder.wait_for_builder_end(60)
         while any(map(is_alive, pool)):
             time.sleep(0.01)
     finally:

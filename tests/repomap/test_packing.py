@@ -5,8 +5,8 @@ import zlib
 import msgspec
 import pytest
 
-from tools.filemap.symbols import Symbol
-from tools.repomap.index.packing import StoredOutline, pack_outline, unpack_outline
+from tools.filemap.file_map import Symbol
+from tools.repomap.index.outline_packing import StoredOutline, pack_outline, unpack_outline
 
 SYMBOLS = (
     Symbol(name="Boat", kind="class", start_line=1, end_line=9, modifiers=("exported",)),

@@ -12,13 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.repomap.boat_repository import FILES, shown, write
-from tools.repomap.answer_texts import format_map_answer
+from tools.repomap.file_ranking import score_by_common_changes
 from tools.repomap.index.builder_process import IndexBuilder
-from tools.repomap.index.index_store import IndexStore, delete_old_indexes
-from tools.repomap.index.index_updates import IndexedFolder, open_index_for_writing
-from tools.repomap.map_rendering import MapCandidate, estimate_tokens, render_repository_map
-from tools.repomap.ranking import score_by_common_changes
-from tools.repomap.repository import IndexState, MapAnswer, MappedRepository
+from tools.repomap.index.index_updates import FolderToIndex, open_index_for_writing
+from tools.repomap.index.repository_index import RepositoryIndex, delete_old_indexes
+from tools.repomap.map_answer_texts import format_map_answer
+from tools.repomap.mapped_repository import IndexState, MappedRepository, RepositoryMapAnswer
+from tools.repomap.repository_map_rendering import (
+    RepositoryMapCandidate,
+    estimate_tokens,
+    render_repository_map,
+)
 
 
 def test_words_of_a_task_find_the_code_before_its_tests(repository: MappedRepository):
@@ -38,7 +42,7 @@ def test_a_file_that_a_program_made_stands_behind(repository: MappedRepository):
 
 def test_a_stack_trace_is_the_best_signal(repository: MappedRepository):
     trace = 'Traceback\n  File "/elsewhere/harbour/oars.py", line 3, in get\nKeyError: cache directory cache'
-    answer = repository.map_for_task(trace)
+    answer = repository.map_files_for_task(trace)
     assert answer.ranked_map.files[0].path == "harbour/oars.py"
     assert "get" in [symbol.name for symbol in answer.ranked_map.files[0].symbols]
 
@@ -49,7 +53,7 @@ def test_one_stays_in_the_folder_that_was_named(repository: MappedRepository):
 
 def test_secrets_are_known_by_their_path_alone(repository: MappedRepository):
     assert shown(repository, "very secret word token") in ([], [".env"])
-    with IndexStore(repository.index) as store:
+    with RepositoryIndex(repository.index) as store:
         assert store.search_text('"secret"', 10) == []
     assert b"very-secret-word" not in repository.index.read_bytes()
 
@@ -58,7 +62,7 @@ def test_other_names_of_secrets_are_known_by_their_path_alone(folder: Path, tmp_
     (folder / "harbour" / "notes.txt").hardlink_to(folder / ".env")
     repository = MappedRepository(folder, tmp_path / "cache")
     repository.complete_index()
-    assert repository.find_uses("CACHE_DIRECTORY_TOKEN").listed_uses == ()
+    assert repository.find_uses_of_name("CACHE_DIRECTORY_TOKEN").listed_uses == ()
     assert repository.read_visible_text("harbour/notes.txt") == ""
     assert "harbour/notes.txt" not in shown(repository, "very secret word token")
     assert b"very-secret-word" not in repository.index.read_bytes()
@@ -78,7 +82,7 @@ def test_a_name_leads_to_its_definitions_the_nearest_first(repository: MappedRep
 
 
 def test_a_part_of_a_name_is_enough(repository: MappedRepository):
-    found = repository.symbols_like("cache")
+    found = repository.find_symbols_like_text("cache")
     assert [one.symbol.name for one in found] == [
         "cache",
         "ReadCache",
@@ -86,11 +90,14 @@ def test_a_part_of_a_name_is_enough(repository: MappedRepository):
         "test_cache_directory",
         "ReadCacheProto",
     ]
-    assert [one.symbol.name for one in repository.symbols_like("readc")] == ["ReadCache", "ReadCacheProto"]
+    assert [one.symbol.name for one in repository.find_symbols_like_text("readc")] == [
+        "ReadCache",
+        "ReadCacheProto",
+    ]
 
 
 def test_uses_stand_in_the_symbols_that_they_are_in(repository: MappedRepository):
-    uses = repository.find_uses("ReadCache").listed_uses
+    uses = repository.find_uses_of_name("ReadCache").listed_uses
     assert [(use.path, use.enclosing_symbol) for use in uses] == [
         ("harbour/boats.py", ""),
         ("harbour/boats.py", "launch"),
@@ -101,7 +108,7 @@ def test_uses_stand_in_the_symbols_that_they_are_in(repository: MappedRepository
 def test_lines_that_are_shown_are_those_of_the_file_as_it_is(repository: MappedRepository, folder: Path):
     write(folder, "harbour/cache.py", "\n" * 10 + FILES["harbour/cache.py"])
     os.utime(folder / "harbour/cache.py", (1_700_000_100, 1_700_000_100))
-    answer = repository.map_for_task("cache directory")
+    answer = repository.map_files_for_task("cache directory")
     symbols = {symbol.name: symbol.start_line for symbol in answer.ranked_map.files[0].symbols}
     assert symbols["ReadCache"] == 14
 
@@ -113,7 +120,7 @@ def test_a_file_that_is_gone_is_not_shown(repository: MappedRepository, folder: 
 
 
 def test_an_own_edit_counts_at_once(repository: MappedRepository, folder: Path):
-    repository.index_changes()
+    repository.index_changed_files()
     for number in range(20):
         write(folder, "harbour/oars.py", f"def rowlock{number}():\n    pass\n")
         repository.index_edited_file(folder / "harbour/oars.py")
@@ -123,21 +130,21 @@ def test_an_own_edit_counts_at_once(repository: MappedRepository, folder: Path):
 def test_what_others_changed_is_seen_with_the_next_look(repository: MappedRepository, folder: Path):
     write(folder, "harbour/new.py", "def capstan():\n    pass\n")
     (folder / "harbour/oars.py").unlink()
-    repository.index_changes()
+    repository.index_changed_files()
     assert [one.path for one in repository.find_definitions("capstan")[0]] == ["harbour/new.py"]
     assert repository.find_definitions("Oar")[0] == []
 
 
 def test_before_there_is_an_index_paths_are_ranked(folder: Path, tmp_path: Path):
-    answer = MappedRepository(folder, tmp_path / "cache").map_for_task("the cache")
+    answer = MappedRepository(folder, tmp_path / "cache").map_files_for_task("the cache")
     assert [file.path for file in answer.ranked_map.files] == ["harbour/cache.py", "tests/test_cache.py"]
     assert (answer.index_state.indexed_count, answer.index_state.missing_count) == (0, len(FILES))
 
 
 def test_the_builder_works_beside_and_ends_with_its_session(folder: Path, tmp_path: Path):
     repository = MappedRepository(folder, tmp_path / "cache")
-    builder = IndexBuilder(IndexedFolder(folder), repository.index, None)
-    assert builder.wait_for_end(60)
+    builder = IndexBuilder(FolderToIndex(folder), repository.index, None)
+    assert builder.wait_for_builder_end(60)
     assert builder.report.problem == ""
     assert repository.index_state().indexed_count == len(FILES)
 
@@ -148,11 +155,11 @@ def test_one_that_is_killed_is_gone_on_with(folder: Path, tmp_path: Path):
     repository = MappedRepository(folder, tmp_path / "cache")
     killed = 0
     for seconds in (0.05, 0.1, 0.2, 0.3, 0.4):
-        builder = IndexBuilder(IndexedFolder(folder), repository.index, None)
-        if not builder.wait_for_end(seconds):
+        builder = IndexBuilder(FolderToIndex(folder), repository.index, None)
+        if not builder.wait_for_builder_end(seconds):
             os.kill(builder._process.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
             killed += 1
-        assert builder.wait_for_end(60)
+        assert builder.wait_for_builder_end(60)
     assert killed, "each was ready before it could be killed"
     assert repository.complete_index(workers=0) == ""
     assert repository.find_definitions("thing299")[0][0].path == "many/file299.py"
@@ -171,7 +178,7 @@ def test_a_damaged_index_is_made_anew(repository: MappedRepository, damage: byte
     for ending in ("-wal", "-shm"):
         repository.index.with_name(repository.index.name + ending).unlink(missing_ok=True)
     repository.index.write_bytes(damage)
-    assert repository.map_for_task("cache directory").index_state.indexed_count == 0
+    assert repository.map_files_for_task("cache directory").index_state.indexed_count == 0
     assert repository.complete_index(workers=0) == ""
     assert shown(repository, "cache directory")[0] == "harbour/cache.py"
 
@@ -201,7 +208,7 @@ def test_odd_files_harm_nothing(folder: Path, tmp_path: Path):
     repository = MappedRepository(folder, tmp_path / "cache")
     assert repository.complete_index(workers=0) == ""
     assert repository.find_definitions("barge")[1] == 1
-    with IndexStore(repository.index) as store:
+    with RepositoryIndex(repository.index) as store:
         assert {"pipe.py", "outside.py", "circle"}.isdisjoint(file.path for file in store.indexed_files())
 
 
@@ -249,7 +256,7 @@ def test_files_of_small_commits_are_related_and_of_large_ones_not(folder: Path, 
     commit("harbour/oars.py", "harbour/mast.py")
     told = MappedRepository(folder, tmp_path / "cache", asks_git_at_home=lambda: tmp_path)
     told.complete_index(workers=0)
-    with IndexStore(told.index) as store:
+    with RepositoryIndex(told.index) as store:
         known = store.indexed_file_at_path("harbour/oars.py")
         assert known is not None
         found = {
@@ -276,10 +283,10 @@ names = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_siz
 @settings(max_examples=100)
 @given(st.integers(50, 4000), st.lists(st.tuples(names, st.lists(names, max_size=60)), max_size=40))
 def test_no_map_is_ever_over_its_budget(tokens: int, files: list[tuple[str, list[str]]]):
-    from tools.filemap.symbols import Symbol
+    from tools.filemap.file_map import Symbol
 
     candidates = [
-        MapCandidate(
+        RepositoryMapCandidate(
             path,
             10,
             tuple(
@@ -298,7 +305,9 @@ def test_no_map_is_ever_over_its_budget(tokens: int, files: list[tuple[str, list
         IndexState(9, 190_000, "its files take long to look at."),
     ):
         made = render_repository_map(candidates, tokens, behind=state.note_tokens)
-        told = format_map_answer(MapAnswer(made, state, tuple(path for path, _ in files)), is_question=True)
+        told = format_map_answer(
+            RepositoryMapAnswer(made, state, tuple(path for path, _ in files)), is_question=True
+        )
         assert estimate_tokens(told) <= max(tokens, 2 * state.note_tokens)
 
 
@@ -354,7 +363,7 @@ def test_an_index_that_was_changed_all_over_finds_what_there_is_now(folder: Path
     anew = MappedRepository(folder, tmp_path / "other")
     assert anew.complete_index(workers=0) == ""
     names = [f"thing{chr(97 + number)}{chr(97 + at)}" for number in range(26) for at in range(26)]
-    with IndexStore(changed.index) as one, IndexStore(anew.index) as other:
+    with RepositoryIndex(changed.index) as one, RepositoryIndex(anew.index) as other:
         for name in names:
             assert _paths(one, f'"{name}"') == _paths(other, f'"{name}"')
             assert len(one.find_symbols(name)) == len(other.find_symbols(name))
@@ -364,14 +373,14 @@ def test_an_index_of_mostly_retired_versions_is_made_anew(repository: MappedRepo
     for turn in range(8):
         write(folder, "harbour/oars.py", f"class Oar{turn}:\n    pass\n")
         assert repository.complete_index(workers=0) == ""
-    with IndexStore(repository.index, is_writing=True) as store:
+    with RepositoryIndex(repository.index, is_writing=True) as store:
         assert store.remove_unused_versions() is True and store.count_files() == len(FILES)
         assert store.remove_unused_versions(least=-100) is False and store.count_files() == 0
     assert repository.complete_index(workers=0) == ""
     assert shown(repository, "the cache directory")[0] == "harbour/cache.py"
 
 
-def _paths(store: IndexStore, expression: str) -> set[str]:
+def _paths(store: RepositoryIndex, expression: str) -> set[str]:
     found = (store.indexed_file(id) for id, _ in store.search_text(expression, 99))
     return {file.path for file in found if file is not None}
 
@@ -390,4 +399,4 @@ def test_rows_name_the_owner_and_not_the_namespaces_around_it(folder: Path, tmp_
     write(folder, "oar.rb", text)
     repository = MappedRepository(folder, tmp_path / "cache")
     assert repository.complete_index(workers=0) == ""
-    assert "  method Oar.row [4-5]" in repository.map_for_task("barnacle").ranked_map.text
+    assert "  method Oar.row [4-5]" in repository.map_files_for_task("barnacle").ranked_map.text

@@ -2,15 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 
 
 @pytest.fixture
-def paths(tmp_path: Path) -> Paths:
+def paths(tmp_path: Path) -> BayouPaths:
     """The paths of a user's home with an empty project."""
     project = tmp_path / "home" / "project"
     project.mkdir(parents=True)
-    return Paths.from_env({"HOME": str(tmp_path / "home")}, project)
+    return BayouPaths.from_env({"HOME": str(tmp_path / "home")}, project)
 
 
 @pytest.fixture

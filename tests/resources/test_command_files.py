@@ -4,25 +4,30 @@ import subprocess
 
 import pytest
 
-from app.resources.command_files import AllowedTools, ShellPart, read_allowed_tools, shell_parts
-from app.resources.paths import Paths
-from app.resources.prompt_templates import find_prompts
+from app.resources.claude_command_files import (
+    CommandAllowedTools,
+    ShellCommandInBody,
+    read_allowed_tools,
+    shell_commands_in_body,
+)
+from app.resources.paths import BayouPaths
+from app.resources.prompt_templates import find_prompt_templates
 from app.resources.trust.project_trust import trust_question_for
 
 
-def test_commands_are_found_below_their_folder_once_the_project_is_trusted(paths: Paths, put):
+def test_commands_are_found_below_their_folder_once_the_project_is_trusted(paths: BayouPaths, put):
     put(paths.cwd / ".claude" / "commands" / "review.md", "---\nmodel: opus\n---\nReview it.")
     put(paths.cwd / ".claude" / "commands" / "web" / "form.md", "Make a form.")
     put(paths.home / ".claude" / "commands" / "mine.md", "Do it.")
-    found = find_prompts(paths, is_trusted=True)
+    found = find_prompt_templates(paths, is_trusted=True)
     assert {one.name: one.model for one in found.templates} == {"review": "opus", "web:form": "", "mine": ""}
     form = found.find_template("form")
     assert form is not None
     assert form.name == "web:form"
-    assert [one.name for one in find_prompts(paths, is_trusted=False).templates] == ["mine"]
+    assert [one.name for one in find_prompt_templates(paths, is_trusted=False).templates] == ["mine"]
 
 
-def test_the_trust_question_shows_what_each_command_runs(paths: Paths, put):
+def test_the_trust_question_shows_what_each_command_runs(paths: BayouPaths, put):
     put(paths.cwd / ".claude" / "commands" / "status.md", "Now: !`git status` and !`git diff`")
     put(paths.cwd / ".claude" / "commands" / "plain.md", "Do it.")
     assert [item.display_line for item in trust_question_for(paths).items] == [
@@ -35,12 +40,12 @@ def test_the_trust_question_shows_what_each_command_runs(paths: Paths, put):
     ("argument", "printed"), [("; echo hacked", "<; echo hacked>"), ("$(id)", "<$(id)>"), ("it's", "<it's>")]
 )
 def test_arguments_reach_the_shell_as_values(argument: str, printed: str):
-    line = ShellPart(command='printf "<%s>" "$1"').with_arguments((argument,))
+    line = ShellCommandInBody(command='printf "<%s>" "$1"').with_arguments((argument,))
     assert subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True).stdout == printed
 
 
 def test_only_inline_commands_are_shell_parts():
-    assert shell_parts("a !`b c` `d` !e ! `f`") == ("b c",)
+    assert shell_commands_in_body("a !`b c` `d` !e ! `f`") == ("b c",)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ def test_only_inline_commands_are_shell_parts():
 )
 def test_allowed_tools(field: object, names: tuple[str, ...], command: str | None, allows: bool):
     allowed = read_allowed_tools(field)
-    assert isinstance(allowed, AllowedTools)
+    assert isinstance(allowed, CommandAllowedTools)
     assert allowed.allows_call(names, command) is allows
 
 

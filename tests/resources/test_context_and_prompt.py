@@ -10,33 +10,33 @@ from hypothesis import strategies as st
 
 from app.engine.models.prompt_sources import SystemPromptOptions, SystemPromptSource
 from app.resources.context_files import find_context_files
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.system_prompt import (
-    ROLE_TEXT,
-    PromptParts,
-    RuleLine,
-    SkillLine,
-    ToolLine,
-    build_prompt,
-    read_prompt_files,
+    SYSTEM_PROMPT_ROLE_TEXT,
+    PromptRuleEntry,
+    PromptSkillEntry,
+    PromptToolEntry,
+    SystemPromptParts,
+    build_system_prompt,
+    read_system_prompt_files,
 )
-from tools.base import Tool
+from tools.tool_definition import Tool
 
 
-def test_files_come_from_the_agent_folder_then_from_the_root_down(paths: Paths, put):
+def test_files_come_from_the_agent_folder_then_from_the_root_down(paths: BayouPaths, put):
     put(paths.agent_dir / "AGENTS.md", "mine")
     put(paths.cwd / "CLAUDE.md", "project")
     put(paths.cwd.parent / "AGENTS.md", "above")
     assert [file.text for file in find_context_files(paths).files] == ["mine", "above", "project"]
 
 
-def test_one_file_per_folder_in_order_of_rank(paths: Paths, put):
+def test_one_file_per_folder_in_order_of_rank(paths: BayouPaths, put):
     for name in ("CLAUDE.md", "AGENTS.md", "AGENTS.override.md"):
         put(paths.cwd / name, name)
         assert [file.text for file in find_context_files(paths).files] == [name]
 
 
-def test_a_file_that_cannot_be_read_is_reported_and_the_others_count(paths: Paths, put):
+def test_a_file_that_cannot_be_read_is_reported_and_the_others_count(paths: BayouPaths, put):
     put(paths.cwd.parent / "AGENTS.md", "above")
     (paths.cwd / "AGENTS.md").write_bytes(b"\xff\xfe\xff")
     found = find_context_files(paths)
@@ -53,7 +53,7 @@ def git(folder: Path, *words: str) -> None:
     )
 
 
-def test_a_worktree_inside_its_checkout_does_not_say_everything_twice(paths: Paths, put):
+def test_a_worktree_inside_its_checkout_does_not_say_everything_twice(paths: BayouPaths, put):
     main = paths.cwd
     git(main, "init", "-q")
     put(main / "AGENTS.md", "the project")
@@ -62,30 +62,30 @@ def test_a_worktree_inside_its_checkout_does_not_say_everything_twice(paths: Pat
     git(main, "commit", "-qm", "x")
     git(main, "worktree", "add", "-q", str(main / "trees" / "one"))
     put(main / "trees" / "AGENTS.md", "about trees")
-    inner = Paths.from_env({"HOME": str(paths.home)}, main / "trees" / "one" / "src")
+    inner = BayouPaths.from_env({"HOME": str(paths.home)}, main / "trees" / "one" / "src")
     texts = [file.text for file in find_context_files(inner).files]
     assert texts == ["about trees", "the project", "its source"]
 
 
-def parts(**more: object) -> PromptParts:
+def parts(**more: object) -> SystemPromptParts:
     tools = (
-        ToolLine(name="read", snippet="read a file", guidelines=("Read before you edit.",)),
-        ToolLine(name="bash", snippet="run a command"),
-        ToolLine(name="hidden"),
+        PromptToolEntry(name="read", snippet="read a file", guidelines=("Read before you edit.",)),
+        PromptToolEntry(name="bash", snippet="run a command"),
+        PromptToolEntry(name="hidden"),
     )
-    return PromptParts(**{"cwd": Path("/p"), "tools": tools, **more})  # pyright: ignore[reportArgumentType]  (fields of PromptParts)
+    return SystemPromptParts(**{"cwd": Path("/p"), "tools": tools, **more})  # pyright: ignore[reportArgumentType]  (fields of SystemPromptParts)
 
 
-def test_sections_come_in_order_and_only_the_first_is_bare(paths: Paths, put):
+def test_sections_come_in_order_and_only_the_first_is_bare(paths: BayouPaths, put):
     put(paths.cwd / "AGENTS.md", "Use tabs.")
-    prompt = build_prompt(
+    prompt = build_system_prompt(
         parts(
             appended_texts=("Also this.",),
             context_files=find_context_files(paths).files,
-            skills=(SkillLine(name="pdf", description="Reads <PDF>", location="/s/SKILL.md"),),
+            skills=(PromptSkillEntry(name="pdf", description="Reads <PDF>", location="/s/SKILL.md"),),
             docs_dir="/docs",
             always_rules=(("style", "No semicolons."),),
-            rulebook=(RuleLine(name="api", description="How APIs look", globs=("*.py",)),),
+            rulebook=(PromptRuleEntry(name="api", description="How APIs look", globs=("*.py",)),),
             sections={"weather": "sunny", "cwd": "ignored", "Bad Name": "ignored"},
         )
     )
@@ -101,7 +101,7 @@ def test_sections_come_in_order_and_only_the_first_is_bare(paths: Paths, put):
         "cwd",
         "weather",
     ]
-    assert prompt.text.startswith(ROLE_TEXT)
+    assert prompt.text.startswith(SYSTEM_PROMPT_ROLE_TEXT)
     assert "<tools>\n- read: read a file\n- bash: run a command\n" in prompt.text
     assert "hidden" not in prompt.text
     assert "<description>Reads &lt;PDF&gt;</description>" in prompt.text
@@ -112,41 +112,43 @@ def test_sections_come_in_order_and_only_the_first_is_bare(paths: Paths, put):
 
 
 def test_a_custom_prompt_replaces_role_tools_and_rules_only():
-    prompt = build_prompt(
+    prompt = build_system_prompt(
         parts(custom_prompt="You are a pirate.", appended_texts=("Aye.",), docs_dir="/docs")
     )
     assert [name for name, _ in prompt.sections] == ["preamble", "addendum", "cwd"]
 
 
 def test_the_shell_rule_shows_only_where_the_shell_is_all_there_is():
-    assert "rg, find" in build_prompt(parts()).text
-    with_grep = parts(tools=(ToolLine(name="bash", snippet="x"), ToolLine(name="grep", snippet="y")))
-    assert "rg, find" not in build_prompt(with_grep).text
+    assert "rg, find" in build_system_prompt(parts()).text
+    with_grep = parts(
+        tools=(PromptToolEntry(name="bash", snippet="x"), PromptToolEntry(name="grep", snippet="y"))
+    )
+    assert "rg, find" not in build_system_prompt(with_grep).text
 
 
 def test_skills_are_listed_only_for_those_who_can_read_them():
-    skills = (SkillLine(name="pdf", description="x", location="/s"),)
-    assert "skills" not in build_prompt(parts(skills=skills, tools=())).as_dict()
+    skills = (PromptSkillEntry(name="pdf", description="x", location="/s"),)
+    assert "skills" not in build_system_prompt(parts(skills=skills, tools=())).as_dict()
 
 
 @given(st.lists(st.text(max_size=20), max_size=3), st.dictionaries(st.text(max_size=5), st.text(max_size=10)))
 def test_the_same_parts_give_the_same_bytes(guidelines: list[str], sections: dict[str, str]):
     def build() -> str:
-        return build_prompt(parts(guidelines=tuple(guidelines), sections=dict(sections))).text
+        return build_system_prompt(parts(guidelines=tuple(guidelines), sections=dict(sections))).text
 
     assert build() == build()
 
 
-def test_the_projects_prompt_files_count_over_ones_own_once_trusted(paths: Paths, put):
+def test_the_projects_prompt_files_count_over_ones_own_once_trusted(paths: BayouPaths, put):
     put(paths.agent_dir / "SYSTEM.md", "mine")
     put(paths.project_dir / "SYSTEM.md", "theirs")
     put(paths.agent_dir / "APPEND_SYSTEM.md", "and")
-    assert read_prompt_files(paths, is_trusted=False).system == "mine"
-    trusted = read_prompt_files(paths, is_trusted=True)
+    assert read_system_prompt_files(paths, is_trusted=False).system == "mine"
+    trusted = read_system_prompt_files(paths, is_trusted=True)
     assert (trusted.system, trusted.append) == ("theirs", "and")
 
 
-def test_a_prompt_made_of_files_that_were_read_anew_meanwhile_is_not_kept(paths: Paths, put):
+def test_a_prompt_made_of_files_that_were_read_anew_meanwhile_is_not_kept(paths: BayouPaths, put):
     """It is made beside the event loop at the start, where extensions may bring more before that ends."""
     put(paths.agent_dir / "APPEND_SYSTEM.md", "old words")
     source = SystemPromptSource(paths, SystemPromptOptions())

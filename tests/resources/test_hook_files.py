@@ -5,7 +5,7 @@ import json
 import pytest
 
 from app.resources.hook_files import HookMatcher, find_hooks, read_hook_file
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.trust.project_trust import trust_question_for
 
 
@@ -14,7 +14,7 @@ def hooks_of(*commands: str, event: str = "Stop") -> str:
     return json.dumps({"hooks": {event: [{"hooks": entries}]}})
 
 
-def test_hooks_of_all_files_apply_together_but_a_projects_only_when_trusted(paths: Paths, put):
+def test_hooks_of_all_files_apply_together_but_a_projects_only_when_trusted(paths: BayouPaths, put):
     put(paths.home / ".claude" / "settings.json", hooks_of("one"))
     put(paths.settings_file, hooks_of("two"))
     put(paths.cwd / ".claude" / "settings.json", hooks_of("three"))
@@ -25,7 +25,7 @@ def test_hooks_of_all_files_apply_together_but_a_projects_only_when_trusted(path
     assert [hook.command for hook in find_hooks(paths, is_trusted=False).hooks] == ["one", "two"]
 
 
-def test_a_project_can_switch_off_its_own_hooks_only(paths: Paths, put):
+def test_a_project_can_switch_off_its_own_hooks_only(paths: BayouPaths, put):
     put(paths.home / ".claude" / "settings.json", hooks_of("mine"))
     put(paths.cwd / ".claude" / "settings.json", hooks_of("theirs"))
     put(paths.cwd / ".claude" / "settings.local.json", '{"disableAllHooks": true}')
@@ -34,7 +34,7 @@ def test_a_project_can_switch_off_its_own_hooks_only(paths: Paths, put):
     assert not find_hooks(paths, is_trusted=True).hooks
 
 
-def test_comments_and_unknown_keys_are_no_problem(paths: Paths, put):
+def test_comments_and_unknown_keys_are_no_problem(paths: BayouPaths, put):
     text = '{ // mine\n "hooks": {"Stop": [{"hooks": [{"command": "a", "async": true, "timeout": 5,}], "x": 1}]}}'
     put(paths.settings_file, text)
     (hook,) = find_hooks(paths, is_trusted=False).hooks
@@ -56,14 +56,14 @@ def test_comments_and_unknown_keys_are_no_problem(paths: Paths, put):
         ('{"hooks": {"Stop": [{"hooks": [{"command": "a", "args": "b"}]}]}}', "list of texts"),
     ],
 )
-def test_invalid_hooks_are_named(paths: Paths, put, text: str, problem: str):
+def test_invalid_hooks_are_named(paths: BayouPaths, put, text: str, problem: str):
     put(paths.settings_file, text)
     read = read_hook_file(paths.settings_file)
     assert not read.hooks
     assert problem in read.problems[0]
 
 
-def test_an_unusable_timeout_and_matcher_keep_the_hook(paths: Paths, put):
+def test_an_unusable_timeout_and_matcher_keep_the_hook(paths: BayouPaths, put):
     entry = {"matcher": "(", "hooks": [{"command": "a", "timeout": "soon"}]}
     put(paths.settings_file, json.dumps({"hooks": {"PreToolUse": [entry]}}))
     read = read_hook_file(paths.settings_file)
@@ -89,7 +89,7 @@ def test_matchers(matcher: str, name: str, matches: bool):
     assert HookMatcher(text=matcher).matches((name,)) is matches
 
 
-def test_a_projects_status_line_is_in_the_trust_question_and_counts_after_it(paths: Paths, put):
+def test_a_projects_status_line_is_in_the_trust_question_and_counts_after_it(paths: BayouPaths, put):
     put(paths.home / ".claude" / "settings.json", '{"statusLine": {"type": "command", "command": "mine"}}')
     put(paths.cwd / ".claude" / "settings.json", '{"statusLine": {"command": "bash .claude/line.sh"}}')
     put(paths.cwd / ".claude" / "line.sh", "echo x")

@@ -11,9 +11,9 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.settings.effective_settings import EffectiveSettings
-from app.resources.settings.settings import SettingRefused, Settings, find_key, value_at
+from app.resources.settings.settings import SettingRefused, Settings, find_setting_key, setting_value_at
 
 NAMES: dict[str, st.SearchStrategy[Any]] = {
     "theme": st.sampled_from(["a", "b", "c"]),
@@ -53,7 +53,7 @@ class Layers(RuleBasedStateMachine):
         self.folder = TemporaryDirectory()
         home = Path(self.folder.name)
         (home / "project" / ".bayou").mkdir(parents=True)
-        self.paths = Paths.from_env({"HOME": str(home)}, home / "project")
+        self.paths = BayouPaths.from_env({"HOME": str(home)}, home / "project")
         self.paths.agent_dir.mkdir(parents=True)
         self.flags: dict[str, Any] = {"theme": "flag"}
         self.effective_settings = EffectiveSettings(self.paths, flags=self.flags)
@@ -86,8 +86,8 @@ class Layers(RuleBasedStateMachine):
         self.said[origin] = values
         self.is_whole[origin] = True
         is_read = origin == "global" or self.is_trusted
-        assert self.effective_settings.files.any_changed() is is_read
-        problems = self.effective_settings.reload_changed()
+        assert self.effective_settings.files.has_any_file_changed() is is_read
+        problems = self.effective_settings.reload_changed_files()
         assert all(problem.kind == "ignored" for problem in problems) and (is_read or not problems)
 
     @rule(
@@ -98,7 +98,7 @@ class Layers(RuleBasedStateMachine):
             return
         self._write(origin, text)
         self.is_whole[origin] = False
-        [problem] = self.effective_settings.reload_changed()
+        [problem] = self.effective_settings.reload_changed_files()
         assert problem.kind == "broken" and "until it is fixed" in str(problem)
 
     @rule(values=values, name=st.sampled_from(sorted(WRONG)))
@@ -108,8 +108,8 @@ class Layers(RuleBasedStateMachine):
         values.pop(name, None)
         self.said["global"] = {**values, **kept}
         self.is_whole["global"] = True
-        [problem] = self.effective_settings.reload_changed()
-        shown = json.dumps(value_at(self.effective_settings.settings, find_key(name)))
+        [problem] = self.effective_settings.reload_changed_files()
+        shown = json.dumps(setting_value_at(self.effective_settings.settings, find_setting_key(name)))
         assert problem.kind == "wrong"
         assert str(problem).replace(" ", "").endswith(f"staysinuse:{shown}.".replace(" ", ""))
 
@@ -128,10 +128,10 @@ class Layers(RuleBasedStateMachine):
             return
         self.effective_settings.save_value(name, value)
         self.said["global"] = {**self.said["global"], name: value}
-        if not find_key(name).is_merged_list:
-            assert plain(value_at(self.effective_settings.settings, find_key(name))) == plain(value), (
-                "what a person chose counts"
-            )
+        if not find_setting_key(name).is_merged_list:
+            assert plain(setting_value_at(self.effective_settings.settings, find_setting_key(name))) == plain(
+                value
+            ), "what a person chose counts"
         if name in self.session or (name != "skills" and (name in self.flags or name in self._project())):
             self.session[name] = value
 
@@ -154,7 +154,7 @@ class Layers(RuleBasedStateMachine):
 
     @rule()
     def recheck_trust(self) -> None:
-        assert self.effective_settings.reload_changed() == ()
+        assert self.effective_settings.reload_changed_files() == ()
 
     def _project(self) -> dict[str, Any]:
         """A project has no say in some things."""
@@ -167,16 +167,16 @@ class Layers(RuleBasedStateMachine):
         layers = [self.session, self.flags, self._project(), self.said["global"]]
         for name in NAMES:
             said = [layer[name] for layer in layers if name in layer]
-            key = find_key(name)
+            key = find_setting_key(name)
             if key.is_merged_list:
                 expected = [one for value in reversed(said) for one in value]
             else:
                 expected = said[0] if said else key.default
-            assert plain(value_at(self.effective_settings.settings, key)) == plain(expected), name
+            assert plain(setting_value_at(self.effective_settings.settings, key)) == plain(expected), name
 
     @invariant()
     def what_was_read_is_what_is_there(self) -> None:
-        assert not self.effective_settings.files.any_changed()
+        assert not self.effective_settings.files.has_any_file_changed()
 
     @invariant()
     def everybody_was_told(self) -> None:
@@ -187,39 +187,39 @@ TestLayers = Layers.TestCase
 TestLayers.settings = examples(max_examples=60, stateful_step_count=25, deadline=None)
 
 
-def test_a_file_that_breaks_keeps_what_it_said_and_tells_so_once(paths: Paths, put):
+def test_a_file_that_breaks_keeps_what_it_said_and_tells_so_once(paths: BayouPaths, put):
     put(paths.settings_file, '{"theme": "a", "retry": {"maxRetries": 7}}')
     effective_settings = EffectiveSettings(paths)
     put(paths.settings_file, '{"theme": "b", ')
-    [problem] = effective_settings.reload_changed()
+    [problem] = effective_settings.reload_changed_files()
     assert str(problem).startswith(f"{paths.settings_file}:1: column 16: ")
     assert str(problem).endswith("Its previous settings stay in use until it is fixed.")
     assert (
         effective_settings.settings.display.theme == "a"
         and effective_settings.settings.retry.max_retries == 7
     )
-    assert effective_settings.reload_changed() == () and effective_settings.problems == (problem,)
+    assert effective_settings.reload_changed_files() == () and effective_settings.problems == (problem,)
     put(paths.settings_file, '{"theme": "b"}')
-    assert effective_settings.reload_changed() == () and effective_settings.problems == ()
+    assert effective_settings.reload_changed_files() == () and effective_settings.problems == ()
     assert (
         effective_settings.settings.display.theme == "b"
         and effective_settings.settings.retry.max_retries == 3
     )
 
 
-def test_a_value_that_becomes_wrong_keeps_what_it_was(paths: Paths, put):
+def test_a_value_that_becomes_wrong_keeps_what_it_was(paths: BayouPaths, put):
     put(paths.settings_file, '{"retry": {"maxRetries": 7, "enabled": false}}')
     effective_settings = EffectiveSettings(paths)
     put(paths.settings_file, '{"retry": {"maxRetries": "many", "enabled": true}}')
-    [problem] = effective_settings.reload_changed()
+    [problem] = effective_settings.reload_changed_files()
     assert "retry.maxRetries: expected `int`, got `str`. The previous value stays in use: 7." in str(problem)
     assert effective_settings.settings.retry.enabled is True
     put(paths.settings_file, '{"retry": 3}')
-    [problem] = effective_settings.reload_changed()
+    [problem] = effective_settings.reload_changed_files()
     assert "retry must be an object" in str(problem) and effective_settings.settings.retry.max_retries == 7
 
 
-def test_what_comes_from_where_is_known(paths: Paths, put):
+def test_what_comes_from_where_is_known(paths: BayouPaths, put):
     put(paths.settings_file, '{"theme": "a"}')
     put(paths.project_settings_file, '{"theme": "b", "skills": ["s"]}')
     effective_settings = EffectiveSettings(paths, is_trusted=True, flags={"offline": True})
@@ -232,11 +232,13 @@ def test_what_comes_from_where_is_known(paths: Paths, put):
 def test_without_files_it_holds_for_the_session_alone():
     effective_settings = EffectiveSettings()
     effective_settings.save_value("theme", "x")
-    assert effective_settings.settings.display.theme == "x" and effective_settings.reload_changed() == ()
+    assert (
+        effective_settings.settings.display.theme == "x" and effective_settings.reload_changed_files() == ()
+    )
 
 
 @pytest.mark.parametrize(("name", "value"), [("nothing", 1), ("theme", 3), ("retry.maxRetries", -1)])
-def test_what_does_not_fit_changes_nothing(paths: Paths, name: str, value: Any):
+def test_what_does_not_fit_changes_nothing(paths: BayouPaths, name: str, value: Any):
     effective_settings = EffectiveSettings(paths)
     for act in (effective_settings.set, effective_settings.save_value):
         with pytest.raises(SettingRefused, match=name):
@@ -252,11 +254,11 @@ RULES = """{"bash": {"interceptor": {"rules": [
 ]}}}"""
 
 
-def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_others_count(paths: Paths, put):
+def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_others_count(paths: BayouPaths, put):
     put(paths.settings_file, "{}")
     effective_settings = EffectiveSettings(paths)
     put(paths.settings_file, RULES)
-    [problem] = effective_settings.reload_changed()
+    [problem] = effective_settings.reload_changed_files()
     assert str(problem) == (
         f"{paths.settings_file}:3: bash.interceptor.rules: the pattern of rule 2 is not a valid regular "
         "expression: missing ) at position 1. It is ignored."

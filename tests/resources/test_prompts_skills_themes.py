@@ -5,8 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.resources.frontmatter import split_frontmatter
-from app.resources.paths import Paths
-from app.resources.prompt_templates import find_prompts, split_arguments, substitute_placeholders
+from app.resources.paths import BayouPaths
+from app.resources.prompt_templates import (
+    find_prompt_templates,
+    split_template_arguments,
+    substitute_placeholders,
+)
 from app.resources.skills import find_skills, parse_sent_skills
 from app.resources.themes import find_themes
 from app.resources.trust.project_trust import trust_question_for
@@ -32,7 +36,7 @@ from app.resources.trust.project_trust import trust_question_for
     ],
 )
 def test_substitutions(body: str, arguments: str, expected: str):
-    assert substitute_placeholders(body, split_arguments(arguments)) == expected
+    assert substitute_placeholders(body, split_template_arguments(arguments)) == expected
 
 
 @pytest.mark.parametrize(
@@ -47,7 +51,7 @@ def test_substitutions(body: str, arguments: str, expected: str):
     ],
 )
 def test_a_quote_counts_only_where_an_argument_begins(text: str, words: tuple[str, ...]):
-    assert split_arguments(text) == words
+    assert split_template_arguments(text) == words
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=8), max_size=4))
@@ -57,28 +61,28 @@ def test_any_template_can_be_filled_in(body: str, arguments: list[str]):
         assert substitute_placeholders(body, arguments) == body
 
 
-def test_templates_are_found_and_the_projects_counts(paths: Paths, put):
+def test_templates_are_found_and_the_projects_counts(paths: BayouPaths, put):
     mine = put(paths.agent_dir / "prompts" / "fix.md", "mine")
     put(paths.agent_dir / "prompts" / "sub" / "deep.md", "not found: only direct children")
     put(
         paths.project_dir / "prompts" / "fix.md",
         "---\ndescription: Fixes\nargument-hint: <file>\n---\nFix $1.",
     )
-    prompts = find_prompts(paths, is_trusted=True)
+    prompts = find_prompt_templates(paths, is_trusted=True)
     assert [template.name for template in prompts.templates] == ["fix"]
     template = prompts.templates[0]
     assert (template.description, template.argument_hint) == ("Fixes", "<file>")
     assert prompts.expand("/fix a.py") == "Fix a.py."
     assert prompts.expand("/other") is None
     assert str(mine) in prompts.problems[0]
-    assert find_prompts(paths, is_trusted=False).expand("/fix") == "mine"
+    assert find_prompt_templates(paths, is_trusted=False).expand("/fix") == "mine"
 
 
 def skill(name: str, description: str = "Does things", more: str = "") -> str:
     return f"---\nname: {name}\ndescription: {description}\n{more}---\n# How\nSee notes.md.\n"
 
 
-def test_skills_are_found_in_every_place_and_the_nearest_counts(paths: Paths, put):
+def test_skills_are_found_in_every_place_and_the_nearest_counts(paths: BayouPaths, put):
     put(paths.project_dir / "skills" / "pdf" / "SKILL.md", skill("pdf", "project"))
     put(paths.cwd / ".agents" / "skills" / "web" / "SKILL.md", skill("web"))
     put(paths.agent_dir / "skills" / "pdf" / "SKILL.md", skill("pdf", "mine"))
@@ -105,7 +109,7 @@ def test_skills_are_found_in_every_place_and_the_nearest_counts(paths: Paths, pu
         ("---\n- a\n---\n", "must contain"),
     ],
 )
-def test_an_invalid_skill_is_reported_with_the_reason(paths: Paths, put, text: str, reason: str):
+def test_an_invalid_skill_is_reported_with_the_reason(paths: BayouPaths, put, text: str, reason: str):
     path = put(paths.agent_dir / "skills" / "Not_A_Name" / "SKILL.md", text)
     found = find_skills(paths, is_trusted=False)
     assert found.skills == ()
@@ -131,7 +135,7 @@ def test_an_invalid_skill_is_reported_with_the_reason(paths: Paths, put, text: s
     ],
 )
 def test_a_skills_name_is_valid_or_its_folders(
-    paths: Paths, put, folder: str, said: str, name: str | None, is_told: bool
+    paths: BayouPaths, put, folder: str, said: str, name: str | None, is_told: bool
 ):
     put(paths.agent_dir / "skills" / folder / "SKILL.md", skill(said, more="license: MIT\n"))
     found = find_skills(paths, is_trusted=False)
@@ -141,14 +145,14 @@ def test_a_skills_name_is_valid_or_its_folders(
         assert [one.name for one in found.skills_mentioned_in(f"use ${name}, please")] == [name]
 
 
-def test_a_long_description_is_cut_and_told(paths: Paths, put):
+def test_a_long_description_is_cut_and_told(paths: BayouPaths, put):
     put(paths.agent_dir / "skills" / "ok" / "SKILL.md", skill("ok", "x" * 1030))
     found = find_skills(paths, is_trusted=False)
     assert len(found.skills[0].description) == 1024
     assert "has 1030 characters" in found.problems[0]
 
 
-def test_a_skill_is_called_with_its_place_and_arguments(paths: Paths, put):
+def test_a_skill_is_called_with_its_place_and_arguments(paths: BayouPaths, put):
     path = put(
         paths.agent_dir / "skills" / "pdf" / "SKILL.md", skill("pdf", more="disable-model-invocation: true\n")
     )
@@ -177,7 +181,7 @@ def test_nothing_of_a_text_is_lost_between_fields_and_body(text: str):
     assert document.fields or document.problem or not text.split("---")[0].strip()
 
 
-def test_ones_own_theme_replaces_a_shipped_one_of_its_name(paths: Paths, put):
+def test_ones_own_theme_replaces_a_shipped_one_of_its_name(paths: BayouPaths, put):
     put(paths.themes_dir / "sea.json", "{}")
     put(paths.themes_dir / "system.json", "{}")
     put(paths.themes_dir / "notes.txt", "")
@@ -192,7 +196,7 @@ def test_ones_own_theme_replaces_a_shipped_one_of_its_name(paths: Paths, put):
     assert sea.stamp() != before
 
 
-def test_skills_of_claude_code_are_read_once_the_project_is_trusted(paths: Paths, put):
+def test_skills_of_claude_code_are_read_once_the_project_is_trusted(paths: BayouPaths, put):
     text = "---\nname: {0}\ndescription: About {0}.\n---\nBody."
     put(paths.cwd / ".claude" / "skills" / "theirs" / "SKILL.md", text.format("theirs"))
     put(paths.home / ".claude" / "skills" / "mine" / "SKILL.md", text.format("mine"))
@@ -211,7 +215,7 @@ def test_skills_of_claude_code_are_read_once_the_project_is_trusted(paths: Paths
         ("$notes-more $NOTES \\$notes $$notes a$notes $5 $HOME", []),
     ],
 )
-def test_a_prompt_names_skills_anywhere(paths: Paths, put, prompt: str, names: list[str]):
+def test_a_prompt_names_skills_anywhere(paths: BayouPaths, put, prompt: str, names: list[str]):
     for name in ("notes", "style"):
         text = f"---\nname: {name}\ndescription: About it.\n---\nBody."
         put(paths.agent_dir / "skills" / name / "SKILL.md", text)
@@ -219,7 +223,7 @@ def test_a_prompt_names_skills_anywhere(paths: Paths, put, prompt: str, names: l
     assert [skill.name for skill in mentioned] == names
 
 
-def test_each_skill_in_front_of_a_prompt_is_recognised(paths: Paths, put):
+def test_each_skill_in_front_of_a_prompt_is_recognised(paths: BayouPaths, put):
     for name in ("notes", "style"):
         text = f"---\nname: {name}\ndescription: About it.\n---\nBody."
         put(paths.agent_dir / "skills" / name / "SKILL.md", text)

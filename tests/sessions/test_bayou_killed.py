@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from app.sessions.file.partial_answer import read_unrecorded
+from app.sessions.file.partial_answer import read_unrecorded_answer
 from app.sessions.session_log import SessionLog
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.wire import to_wire
@@ -155,7 +155,7 @@ def test_what_had_streamed_a_second_before_the_kill_is_offered(places: tuple[Pat
     bayou.process.wait()
     old = "".join(delta for moment, delta in arrived if moment < arrived[-1][0] - 1)
     (path,) = (home / ".bayou" / "agent" / "sessions").glob("*/*.jsonl")
-    partial = read_unrecorded(SessionLog.open(path))
+    partial = read_unrecorded_answer(SessionLog.open(path))
     assert old and partial is not None and partial.message.text.startswith(old)
 
 

@@ -19,7 +19,7 @@ from app.sessions.errors import (
 from app.sessions.file.quarantine import read_quarantine
 from app.sessions.file.session_file import SessionFile, SyncTiming
 from app.sessions.file.session_reader import read_session
-from app.sessions.ids import sidecar_path
+from app.sessions.session_ids import session_sidecar_path
 from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.entries import SessionHeader
@@ -65,7 +65,7 @@ def test_cut_anywhere_it_opens_with_all_whole_lines_and_takes_the_next_entry(tmp
         for line in cut.read_bytes().split(b"\n")[:-1]:
             json.loads(line)
         cut.unlink()
-        sidecar_path(cut, "quarantine").unlink(missing_ok=True)
+        session_sidecar_path(cut, "quarantine").unlink(missing_ok=True)
 
 
 def test_cut_within_the_header_it_is_refused(tmp_path: Path) -> None:
@@ -85,13 +85,15 @@ def test_a_torn_line_goes_into_the_quarantine_before_it_leaves_the_file(tmp_path
     log = SessionLog.open(path)
     assert path.read_bytes() == whole
     assert [quarantined_bytes(record) for record in read_quarantine(path)] == [torn]
-    assert "incomplete" in log.problems[0] and sidecar_path(path, "quarantine").name in log.problems[0]
+    assert (
+        "incomplete" in log.problems[0] and session_sidecar_path(path, "quarantine").name in log.problems[0]
+    )
 
 
 def test_a_torn_line_that_cannot_be_set_aside_stays_and_nothing_is_glued_to_it(tmp_path: Path) -> None:
     path, whole = written(tmp_path)
     path.write_bytes(whole + b'{"torn')
-    sidecar_path(path, "quarantine").mkdir()
+    session_sidecar_path(path, "quarantine").mkdir()
     log = SessionLog.open(path)
     assert "could not be moved to another file" in log.problems[0]
     added = log.append(user_entry("on"))

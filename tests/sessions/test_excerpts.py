@@ -2,7 +2,11 @@
 
 import pytest
 
-from app.sessions.index.excerpts import make_excerpt, make_plain_excerpt, parse_query
+from app.sessions.index.excerpts import (
+    make_excerpt_without_sqlite_search,
+    make_search_excerpt,
+    parse_search_query,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,15 +29,17 @@ from app.sessions.index.excerpts import make_excerpt, make_plain_excerpt, parse_
     ],
 )  # fmt: skip
 def test_what_is_shown(query: str, text: str, shown: str | None):
-    found = make_excerpt(text, parse_query(query))
+    found = make_search_excerpt(text, parse_search_query(query))
     assert (found and found.replace("\x01", "[").replace("\x02", "]")) == shown
 
 
 @pytest.mark.parametrize("query", ["", '"', "*", "--", '""', "\u200b"])
 def test_nothing_is_asked_for(query: str):
-    assert parse_query(query) == []
+    assert parse_search_query(query) == []
 
 
 def test_a_part_of_a_word_is_found_where_there_are_no_words():
-    assert make_plain_excerpt("harbourmaster", parse_query("BOURMAS")) == "harbourmaster"
-    assert make_plain_excerpt("harbourmaster", parse_query("sail")) is None
+    assert (
+        make_excerpt_without_sqlite_search("harbourmaster", parse_search_query("BOURMAS")) == "harbourmaster"
+    )
+    assert make_excerpt_without_sqlite_search("harbourmaster", parse_search_query("sail")) is None

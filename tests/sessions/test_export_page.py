@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from app.sessions.export.html import export_html
-from app.sessions.export.html_code import HighlightedCode
+from app.sessions.export.html_code import HtmlCodeHighlighter
 from app.sessions.session_log import SessionLog
 from app.values.content import ToolCall
 from tests.sessions.example_session import asked, came, example_session
 from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 from tests.sessions.test_export import Page, check_harmless, everything_evil
-from tools.results import ColouredSpan
+from tools.tool_result_values import ColouredSpan
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
@@ -159,7 +159,7 @@ def test_a_step_leads_to_the_branch_beside(tmp_path: Path) -> None:
 
 
 def test_colours_of_a_command_are_kept() -> None:
-    code = HighlightedCode()
+    code = HtmlCodeHighlighter()
     shown = code.terminal_output_html("ok <1>\nbad", (ColouredSpan(line=1, start=0, end=3, sgr="1;31"),))
     assert shown == '<pre>ok &lt;1&gt;\n<span class="t1 bold">bad</span></pre>'
     assert code.terminal_output_html("x", (ColouredSpan(line=7, start=0, end=3, sgr="31"),)) == "<pre>x</pre>"

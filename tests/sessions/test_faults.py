@@ -29,7 +29,7 @@ class Disk:
         self.writes = 0
         self._code = code
         self._real_write, self._real_truncate = os.write, os.ftruncate
-        monkeypatch.setattr(codec, "_CHUNK_CHARACTERS", 5)  # lines come in pieces
+        monkeypatch.setattr(codec, "_ENCODED_CHUNK_CHARACTERS", 5)  # lines come in pieces
         monkeypatch.setattr(session_file.os, "writev", lambda at, pieces: self.write(at, b"".join(pieces)))
         monkeypatch.setattr(session_file.os, "ftruncate", self.truncate)
 
@@ -149,7 +149,7 @@ def test_the_name_of_a_new_file_is_as_safe_as_what_is_in_it_and_no_sooner(
     policy: SyncTiming, at_once: int, at_the_end: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     safe: list[Path] = []
-    monkeypatch.setattr(session_file, "sync_folder", safe.append)
+    monkeypatch.setattr(session_file, "flush_folder_to_disk", safe.append)
     log = SessionLog.create(tmp_path, tmp_path, fsync=lambda: policy)
     log.append(user_entry("hello"))
     assert safe == [tmp_path] * at_once

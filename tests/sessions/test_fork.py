@@ -8,7 +8,7 @@ import pytest
 
 from app.sessions.errors import NotASession, SessionError
 from app.sessions.export.jsonl import export_jsonl
-from app.sessions.fork import clone_path, copy_session, fork_before
+from app.sessions.fork import clone_session_path, copy_session, fork_session_before
 from app.sessions.session_log import SessionLog
 from app.values.entries import CompactionEntry, CustomMessageEntry, LabelEntry, ModelChangeEntry
 from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
@@ -25,7 +25,7 @@ def talk(folder: Path) -> SessionLog:
 
 def test_a_fork_holds_what_stood_before_the_message(tmp_path: Path) -> None:
     log = talk(tmp_path)
-    fork = fork_before(log, log.entries[3].id, tmp_path)
+    fork = fork_session_before(log, log.entries[3].id, tmp_path)
     assert fork.entries == log.entries[:3]
     assert fork.header.parent_session == str(log.path)
     assert fork.session_id != log.session_id
@@ -36,7 +36,7 @@ def test_a_fork_holds_what_stood_before_the_message(tmp_path: Path) -> None:
 
 def test_a_fork_before_the_first_message_waits_for_something_to_be_said(tmp_path: Path) -> None:
     log = talk(tmp_path)
-    fork = fork_before(log, log.entries[1].id, tmp_path)
+    fork = fork_session_before(log, log.entries[1].id, tmp_path)
     assert fork.path is not None and not fork.path.exists()
     fork.append(user_entry("other"))
     fork.close()
@@ -47,7 +47,7 @@ def test_a_fork_before_the_first_message_waits_for_something_to_be_said(tmp_path
 def test_a_clone_is_as_pi_makes_it(sample: Callable[[str], Path], tmp_path: Path) -> None:
     source = SessionLog.open(sample("06-fork-source"))
     pis = SessionLog.open(sample("07-clone-result"))
-    ours = clone_path(source, tmp_path)
+    ours = clone_session_path(source, tmp_path)
     assert ours.entries == pis.entries
     assert ours.leaf_id == pis.leaf_id
 
@@ -60,7 +60,7 @@ def test_a_clone_leaves_labels_out_of_the_chain_and_puts_them_at_the_end(tmp_pat
     log.append(CompactionEntry(parent_id=None, summary="s", first_kept_entry_id=label.id))
     log.set_label(last, None)
     log.append(user_entry("c"))
-    copy = clone_path(log, tmp_path)
+    copy = clone_session_path(log, tmp_path)
     assert [entry.id for entry in copy.entries[:5]] == [entry.id for entry in log.entries[:5]]
     compaction, said, relabelled = copy.entries[5:]
     assert isinstance(compaction, CompactionEntry) and compaction.first_kept_entry_id == compaction.id

@@ -9,23 +9,23 @@ import msgspec
 import pytest
 
 from app.sessions.errors import SessionError, SessionLocked, SessionNotFound
-from app.sessions.fork import clone_path
-from app.sessions.ids import is_session_id, new_session_id, sidecar_path
-from app.sessions.index.background_indexing import index_in_background
-from app.sessions.index.list_values import SessionHit
-from app.sessions.index.session_index import INDEX_NAME, SessionIndex
+from app.sessions.fork import clone_session_path
+from app.sessions.index.background_indexing import index_sessions_in_background
+from app.sessions.index.list_values import SessionSearchHit
+from app.sessions.index.session_index import SESSION_INDEX_FILE_NAME, SessionIndex
+from app.sessions.session_ids import is_session_id, new_session_id, session_sidecar_path
 from app.sessions.session_library import (
-    arrange_forks,
+    arrange_sessions_by_fork,
     find_session,
     latest_session,
     list_sessions,
     newest_sessions,
     rename_session,
-    search_indexed,
-    session_folder,
+    search_indexed_sessions,
+    session_folder_of_project,
 )
 from app.sessions.session_log import SessionLog
-from app.sessions.trash import delete_session, trashed_sessions, undo_delete
+from app.sessions.session_trash import move_session_to_trash, trashed_sessions, undo_session_delete
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.wire import now_ms
@@ -33,7 +33,7 @@ from tests.sessions.make_entries import assistant_entry, user_entry
 
 
 def session(root: Path, cwd: Path, *texts: str, session_id: str | None = None) -> Path:
-    log = SessionLog.create(session_folder(root, cwd), cwd, session_id=session_id)
+    log = SessionLog.create(session_folder_of_project(root, cwd), cwd, session_id=session_id)
     for number, text in enumerate(texts):
         log.append(assistant_entry(text) if number % 2 else user_entry(text))
     log.close()
@@ -41,7 +41,7 @@ def session(root: Path, cwd: Path, *texts: str, session_id: str | None = None) -
     return log.path
 
 
-def all_found(index: SessionIndex, query: str, limit: int = 50) -> list[SessionHit]:
+def all_found(index: SessionIndex, query: str, limit: int = 50) -> list[SessionSearchHit]:
     """Searches the texts of all sessions."""
     index.refresh()
     while index.index_text_batch():
@@ -49,14 +49,14 @@ def all_found(index: SessionIndex, query: str, limit: int = 50) -> list[SessionH
     return index.search(query, limit=limit)
 
 
-def search_sessions(root: Path, query: str, limit: int = 50) -> list[SessionHit]:
+def search_sessions(root: Path, query: str, limit: int = 50) -> list[SessionSearchHit]:
     with closing(SessionIndex(root)) as index:
         return all_found(index, query, limit)
 
 
 def test_folders_are_named_as_pi_names_them() -> None:
-    assert session_folder(Path("/r"), Path("/home/me/a:b")) == Path("/r/--home-me-a-b--")
-    assert len(session_folder(Path("/r"), Path("/" + "x" * 5000)).name) < 255
+    assert session_folder_of_project(Path("/r"), Path("/home/me/a:b")) == Path("/r/--home-me-a-b--")
+    assert len(session_folder_of_project(Path("/r"), Path("/" + "x" * 5000)).name) < 255
 
 
 def test_ids_sort_by_birth_and_names_tell_them() -> None:
@@ -88,7 +88,7 @@ def test_a_renamed_file_is_found_by_the_id_in_it(tmp_path: Path) -> None:
 
 def test_the_latest_is_the_one_written_last_that_opens(tmp_path: Path) -> None:
     cwd = tmp_path / "p"
-    folder = session_folder(tmp_path, cwd)
+    folder = session_folder_of_project(tmp_path, cwd)
     assert latest_session(folder, cwd) is None
     old, new = session(tmp_path, cwd, "old"), session(tmp_path, cwd, "new")
     os.utime(old, (1, 1))
@@ -101,7 +101,7 @@ def test_the_list_has_this_folder_first_and_says_what_each_is_about(tmp_path: Pa
     session(tmp_path, here, "hi", "hello", "fix the adder", "done")
     named = session(tmp_path, there, "something else")
     rename_session(named, "my name")
-    (session_folder(tmp_path, here) / "junk.jsonl").write_bytes(b"junk")
+    (session_folder_of_project(tmp_path, here) / "junk.jsonl").write_bytes(b"junk")
     first, second = list_sessions(tmp_path, here)
     assert (first.title, first.message_count, first.cwd) == ("fix the adder", 4, str(here))
     assert (second.title, second.first_prompt) == ("my name", "something else")
@@ -127,7 +127,7 @@ def test_the_list_follows_every_change_of_the_files(tmp_path: Path) -> None:
 
 def test_a_lost_or_damaged_index_is_built_again(tmp_path: Path) -> None:
     session(tmp_path, tmp_path, "one")
-    place = tmp_path / INDEX_NAME
+    place = tmp_path / SESSION_INDEX_FILE_NAME
     assert len(list_sessions(tmp_path)) == 1
     for damage in (b"", b"no database at all" * 500, place.read_bytes()[:5000]):
         place.write_bytes(damage)
@@ -186,10 +186,10 @@ def test_search_answers_at_once_from_what_is_read_and_tells_how_much_is_not(tmp_
     index.refresh()
     index.index_text_batch()
     index.close()
-    assert len(search_indexed(tmp_path, "number24")[0]) == 1, "the newest are read first"
-    assert search_indexed(tmp_path, "number0") == ([], 5)
-    index_in_background(tmp_path).join()
-    hits, unread = search_indexed(tmp_path, "word", limit=100)
+    assert len(search_indexed_sessions(tmp_path, "number24")[0]) == 1, "the newest are read first"
+    assert search_indexed_sessions(tmp_path, "number0") == ([], 5)
+    index_sessions_in_background(tmp_path).join()
+    hits, unread = search_indexed_sessions(tmp_path, "word", limit=100)
     assert len(hits) == 25 and unread == 0
 
 
@@ -233,7 +233,7 @@ def test_search_works_without_the_search_module(tmp_path: Path, monkeypatch: pyt
 
     session(tmp_path, tmp_path, "before")
     assert len(search_sessions(tmp_path, "before")) == 1
-    monkeypatch.setattr(module, "_SEARCH_MODULE", "no_such_module")
+    monkeypatch.setattr(module, "_SQLITE_SEARCH_MODULE", "no_such_module")
     session(tmp_path, tmp_path, "100% sure", "no")
     assert len(search_sessions(tmp_path, "100% SURE")) == 1
     assert search_sessions(tmp_path, "1_0") == []
@@ -242,11 +242,11 @@ def test_search_works_without_the_search_module(tmp_path: Path, monkeypatch: pyt
 def test_forks_stand_under_their_parents(tmp_path: Path) -> None:
     log = SessionLog.open(session(tmp_path, tmp_path, "parent"))
     other = session(tmp_path, tmp_path, "between")
-    child = clone_path(log, session_folder(tmp_path, tmp_path))
+    child = clone_session_path(log, session_folder_of_project(tmp_path, tmp_path))
     late = msgspec.structs.replace(assistant_entry("of the child").message, timestamp=now_ms() + 1000)
     child.append(MessageEntry(parent_id=None, message=late))
-    grandchild = clone_path(child, session_folder(tmp_path, tmp_path))
-    rows = [(row.summary.path, row.depth) for row in arrange_forks(list_sessions(tmp_path))]
+    grandchild = clone_session_path(child, session_folder_of_project(tmp_path, tmp_path))
+    rows = [(row.summary.path, row.depth) for row in arrange_sessions_by_fork(list_sessions(tmp_path))]
     assert rows == [(log.path, 0), (child.path, 1), (grandchild.path, 2), (other, 0)]
 
 
@@ -256,30 +256,33 @@ def test_headers_that_name_each_other_as_parents_make_no_circle(tmp_path: Path) 
         log = SessionLog.create(tmp_path, tmp_path, parent_session=str(parent), name=path.name)
         log.append(user_entry("x"))
         log.close()
-    assert sorted(row.summary.path for row in arrange_forks(list_sessions(tmp_path))) == [one, other]
+    assert sorted(row.summary.path for row in arrange_sessions_by_fork(list_sessions(tmp_path))) == [
+        one,
+        other,
+    ]
 
 
 def test_deleting_goes_to_the_trash_with_all_that_belongs_to_it_and_back(tmp_path: Path) -> None:
     path = session(tmp_path, tmp_path, "one")
-    sidecar_path(path, "draft").write_text("{}")
+    session_sidecar_path(path, "draft").write_text("{}")
     before = path.read_bytes()
-    trashed = delete_session(path, tmp_path)
-    assert not path.exists() and not sidecar_path(path, "draft").exists()
+    trashed = move_session_to_trash(path, tmp_path)
+    assert not path.exists() and not session_sidecar_path(path, "draft").exists()
     assert list_sessions(tmp_path) == []
     assert trashed_sessions(tmp_path) == [trashed]
-    assert undo_delete(trashed) == path
-    assert path.read_bytes() == before and sidecar_path(path, "draft").exists()
+    assert undo_session_delete(trashed) == path
+    assert path.read_bytes() == before and session_sidecar_path(path, "draft").exists()
     assert trashed_sessions(tmp_path) == []
     with pytest.raises(SessionError, match="not in the trash"):
-        undo_delete(trashed)
+        undo_session_delete(trashed)
 
 
 def test_undoing_never_overwrites(tmp_path: Path) -> None:
     path = session(tmp_path, tmp_path, "one")
-    trashed = delete_session(path, tmp_path)
+    trashed = move_session_to_trash(path, tmp_path)
     path.write_bytes(b"new")
     with pytest.raises(SessionError, match="another file"):
-        undo_delete(trashed)
+        undo_session_delete(trashed)
     assert path.read_bytes() == b"new"
     assert trashed_sessions(tmp_path) == [trashed]
 
@@ -288,7 +291,7 @@ def test_a_session_that_is_being_written_is_not_deleted_or_renamed(tmp_path: Pat
     log = SessionLog.open(session(tmp_path, tmp_path, "one"))
     assert log.path is not None
     with pytest.raises(SessionLocked):
-        delete_session(log.path, tmp_path)
+        move_session_to_trash(log.path, tmp_path)
     with pytest.raises(SessionLocked):
         rename_session(log.path, "x")
     assert log.path.exists()
@@ -320,7 +323,7 @@ def test_only_the_beginning_of_a_long_session_is_read(tmp_path: Path) -> None:
 def test_who_lists_while_another_thread_reads_them_for_the_first_time_waits_for_it(tmp_path: Path) -> None:
     for number in range(60):
         session(tmp_path, tmp_path, f"number {number}", "fine")
-    reading = index_in_background(tmp_path)
+    reading = index_sessions_in_background(tmp_path)
     assert len(list_sessions(tmp_path)) == 60
     reading.join()
 
@@ -331,10 +334,10 @@ def test_the_index_holds_no_text_and_what_is_found_is_read_where_it_stands(tmp_p
     (hit,) = search_sessions(tmp_path, '"harbour399 number7"')
     assert hit.session.path == paths[7] and hit.excerpt.endswith("\x01harbour399\x02 \x01number7\x02")
     assert search_sessions(tmp_path, '"number7 harbour399"') == []
-    kept = b"".join(path.read_bytes() for path in tmp_path.glob(f"{INDEX_NAME}*"))
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob(f"{SESSION_INDEX_FILE_NAME}*"))
     assert b"harbour398 harbour399" not in kept
     paths[7].write_bytes(paths[7].read_bytes().replace(b"number7", b"number_"))
-    assert search_indexed(tmp_path, "number7") == ([], 0), "the file does not exist any more"
+    assert search_indexed_sessions(tmp_path, "number7") == ([], 0), "the file does not exist any more"
 
 
 def test_sessions_that_are_gone_are_found_no_more_and_what_is_lost_is_dropped(
@@ -342,7 +345,7 @@ def test_sessions_that_are_gone_are_found_no_more_and_what_is_lost_is_dropped(
 ) -> None:
     from app.sessions.index import session_index as module
 
-    monkeypatch.setattr(module, "_COMPACT_AFTER_ROWS", 5)
+    monkeypatch.setattr(module, "_COMPACT_INDEX_AFTER_ROWS", 5)
     paths = [session(tmp_path, tmp_path, f"word number{number}", "fine") for number in range(8)]
     assert len(search_sessions(tmp_path, "word")) == 8
     for path in paths[:6]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.file.partial_answer import read_unrecorded
+from app.sessions.file.partial_answer import read_unrecorded_answer
 from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.entries import MessageEntry
@@ -93,7 +93,7 @@ def test_killed_at_any_moment_nothing_announced_is_lost(tmp_path: Path, seed: in
     assert set(told) <= ids
     assert len(ids) - len(told) <= 1  # at most the one that was written and not yet told
     streamed = [line.split() for line in announced if line.startswith("streamed ")]
-    partial = read_unrecorded(log)
+    partial = read_unrecorded_answer(log)
     if streamed and announced[-1].startswith("streamed "):
         assert partial is not None or len(ids) > len(told)
         if partial is not None and partial.leaf_id == streamed[-1][1]:

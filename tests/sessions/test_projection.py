@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.sessions.context_projection import merge_system_messages, project_context, unix_milliseconds
-from app.sessions.entry_tree import ABOVE_ROOTS, SessionTree
+from app.sessions.entry_tree import POSITION_ABOVE_ROOTS, SessionTree
 from app.values.content import Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -251,7 +251,9 @@ def test_the_tree_knows_the_lowest_common_ancestor(entries: list[Entry], data: s
     one, other = (data.draw(st.integers(0, len(entries) - 1)) for _ in range(2))
     shared = [e for e in slow_path(entries, f"e{one}") if e in slow_path(entries, f"e{other}")]
     found = tree.common_ancestor(one, other)
-    assert (tree.entries[found] if found != ABOVE_ROOTS else None) == (shared[-1] if shared else None)
+    assert (tree.entries[found] if found != POSITION_ABOVE_ROOTS else None) == (
+        shared[-1] if shared else None
+    )
 
 
 def placed(*entries: Entry) -> list[Entry]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from app.sessions.fork import clone_path, copy_session
+from app.sessions.fork import clone_session_path, copy_session
 from app.sessions.session_log import SessionLog
 from app.values.entries import (
     BranchSummaryEntry,
@@ -174,7 +174,7 @@ def test_entries_that_an_older_pi_does_not_know_do_not_disturb_it(tmp_path: Path
 def test_pi_reads_forks_clones_and_copies(tmp_path: Path) -> None:
     log = rich(tmp_path)
     assert log.path is not None
-    copy = clone_path(log, tmp_path)
+    copy = clone_session_path(log, tmp_path)
     copy.close()
     check_same(copy)
     check_same(SessionLog.open(copy_session(log.path, tmp_path / "there", tmp_path), read_only=True))

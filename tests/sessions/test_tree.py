@@ -4,8 +4,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sessions.entry_tree import ABOVE_ROOTS, SessionTree
-from app.sessions.stats import SessionCounts
+from app.sessions.entry_tree import POSITION_ABOVE_ROOTS, SessionTree
+from app.sessions.session_stats import SessionCounts
 from app.values.entries import CustomEntry, Entry, LabelEntry, MessageEntry, SessionInfoEntry, UnknownEntry
 from app.values.messages import AssistantMessage
 from app.values.usage import Cost, Usage
@@ -60,8 +60,8 @@ def test_many_at_once_and_one_by_one_are_the_same(
         at_once.append_read_entries(entries[start : start + size])
     for entry in entries:
         one_by_one.add(entry)
-    at_once.find_parents(links)
-    one_by_one.find_parents(links)
+    at_once.find_parents_of_orphans(links)
+    one_by_one.find_parents_of_orphans(links)
     assert at_once.entries == one_by_one.entries == entries
     assert (at_once.name, at_once.labels) == (one_by_one.name, one_by_one.labels)
     assert at_once.duplicates == one_by_one.duplicates
@@ -76,10 +76,10 @@ def test_ways_up_are_the_parents_one_after_the_other(entries: list[Entry], size:
     tree = SessionTree()
     for start in range(0, len(entries), size):
         tree.append_read_entries(entries[start : start + size])
-    tree.find_parents({"gone": "e1"})
+    tree.find_parents_of_orphans({"gone": "e1"})
     for place in range(len(entries)):
         above, at = list[int](), place
-        while at != ABOVE_ROOTS:
+        while at != POSITION_ABOVE_ROOTS:
             above.append(at)
             at = tree.parent_position(at)
         way = [tree.entries[at] for at in above]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.drafts import DraftFile, QueuedText, SavedAttachment, SavedDraft, abandoned_drafts
-from app.sessions.file.partial_answer import PartialAnswerFile, read_unrecorded
-from app.sessions.ids import sidecar_path
+from app.sessions.drafts import DraftAttachment, DraftFile, DraftQueuedMessage, SavedDraft, abandoned_drafts
+from app.sessions.file.partial_answer import PartialAnswerFile, read_unrecorded_answer
+from app.sessions.session_ids import session_sidecar_path
 from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.content import Image, Text, Thinking, ToolCall
@@ -19,8 +19,8 @@ from tests.sessions.make_entries import user_entry
 
 DRAFT = SavedDraft(
     text="half a th\u2028ought \ud83d",
-    attachments=(SavedAttachment(name="a.png", image=Image(data="QQ==", mime_type="image/png")),),
-    waiting=(QueuedText(text="then this", deliver_as="followUp"),),
+    attachments=(DraftAttachment(name="a.png", image=Image(data="QQ==", mime_type="image/png")),),
+    waiting=(DraftQueuedMessage(text="then this", deliver_as="followUp"),),
 )
 ANSWER = AssistantMessage(
     content=(
@@ -59,14 +59,14 @@ def test_a_draft_is_kept_before_its_session_has_a_file(tmp_path: Path) -> None:
 def test_a_draft_of_a_running_process_is_not_offered(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
-        sidecar_path(path, "draft").write_bytes(encode(SavedDraft(text="theirs", process=other.pid)))
+        session_sidecar_path(path, "draft").write_bytes(encode(SavedDraft(text="theirs", process=other.pid)))
         assert abandoned_drafts(tmp_path) == []
         other.communicate(b"\n")
     assert [draft.text for _, draft in abandoned_drafts(tmp_path)] == ["theirs"]
 
 
 def test_a_damaged_draft_is_no_draft(tmp_path: Path) -> None:
-    sidecar_path(tmp_path / "s.jsonl", "draft").write_bytes(b'{"text":')
+    session_sidecar_path(tmp_path / "s.jsonl", "draft").write_bytes(b'{"text":')
     assert DraftFile(tmp_path / "s.jsonl").load() is None
     DraftFile(None).save(DRAFT)
     assert DraftFile(None).load() is None
@@ -81,7 +81,7 @@ def talk(folder: Path) -> SessionLog:
 def test_half_an_answer_is_offered_after_a_crash_as_an_aborted_one(tmp_path: Path) -> None:
     log = talk(tmp_path)
     PartialAnswerFile(log).write_now(ANSWER, log.leaf_id)
-    found = read_unrecorded(log)
+    found = read_unrecorded_answer(log)
     assert found is not None and found.leaf_id == log.leaf_id
     recovered = found.recovered_message()
     assert recovered.stop_reason == "aborted" and recovered.text == "so far"
@@ -101,7 +101,7 @@ async def test_an_answer_that_grows_is_looked_at_when_it_is_time_and_not_for_eac
         return msgspec.structs.replace(ANSWER, content=(Text(text=looks[-1]),))
 
     def written() -> str:
-        found = read_unrecorded(log)
+        found = read_unrecorded_answer(log)
         return found.message.text if found is not None else ""
 
     async with asyncio.timeout(10):
@@ -114,7 +114,7 @@ async def test_an_answer_that_grows_is_looked_at_when_it_is_time_and_not_for_eac
     partial.schedule_write(answer, log.leaf_id)
     partial.discard()
     await asyncio.sleep(0.1)
-    assert len(looks) == 2 and read_unrecorded(log) is None
+    assert len(looks) == 2 and read_unrecorded_answer(log) is None
 
 
 def test_an_answer_that_was_recorded_is_not_offered_again(tmp_path: Path) -> None:
@@ -123,15 +123,15 @@ def test_an_answer_that_was_recorded_is_not_offered_again(tmp_path: Path) -> Non
     leaf = log.leaf_id
     partial.write_now(ANSWER, leaf)
     log.append(MessageEntry(parent_id=None, message=msgspec.structs.replace(ANSWER, stop_reason="stop")))
-    assert read_unrecorded(log) is None
+    assert read_unrecorded_answer(log) is None
     partial.discard()
-    assert not sidecar_path(log.path or Path(), "partial").exists()
+    assert not session_sidecar_path(log.path or Path(), "partial").exists()
 
 
 def test_what_belongs_to_another_session_or_place_is_not_offered(tmp_path: Path) -> None:
     log = talk(tmp_path)
     PartialAnswerFile(log).write_now(ANSWER, "no-such-entry")
-    assert read_unrecorded(log) is None
-    sidecar_path(log.path or Path(), "partial").write_bytes(b"junk")
-    assert read_unrecorded(log) is None
+    assert read_unrecorded_answer(log) is None
+    session_sidecar_path(log.path or Path(), "partial").write_bytes(b"junk")
+    assert read_unrecorded_answer(log) is None
     PartialAnswerFile(SessionLog.in_memory(tmp_path)).write_now(ANSWER, None)

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.fork import clone_path, fork_before
-from app.sessions.index.session_index import INDEX_NAME, SessionIndex
-from app.sessions.index.usage import (
-    SkippedUsage,
-    UsageReport,
-    group_usage,
-    matching_parts,
-    recent_parts,
-    sum_parts,
+from app.sessions.fork import clone_session_path, fork_session_before
+from app.sessions.index.session_index import SESSION_INDEX_FILE_NAME, SessionIndex
+from app.sessions.index.token_usage import (
+    SkippedUsageLine,
+    TokenUsageReport,
+    filter_usage_parts,
+    group_token_usage,
+    recent_usage_parts,
+    sum_usage_parts,
 )
-from app.sessions.session_library import list_sessions, read_usage, session_folder
+from app.sessions.session_library import list_sessions, read_token_usage, session_folder_of_project
 from app.sessions.session_log import SessionLog
 from app.values.codec import decode_json, encode, encode_json
 from app.values.content import Text
@@ -55,7 +55,7 @@ class Sessions:
         self.root, self.cache = folder / "sessions", folder / "cache"
 
     def new(self, project: str = "/boats") -> SessionLog:
-        return SessionLog.create(session_folder(self.root, Path(project)), Path(project))
+        return SessionLog.create(session_folder_of_project(self.root, Path(project)), Path(project))
 
     def written(self, *entries: MessageEntry, project: str = "/boats") -> Path:
         log = self.new(project)
@@ -65,9 +65,9 @@ class Sessions:
         assert log.path is not None
         return log.path
 
-    def used(self) -> UsageReport:
+    def used(self) -> TokenUsageReport:
         """Returns the usage, and checks that a new index gives the same."""
-        found = read_usage(self.root, self.cache)
+        found = read_token_usage(self.root, self.cache)
         with closing(SessionIndex(self.root, self.root.with_name(f"anew-{time.monotonic_ns()}"))) as index:
             anew = index.usage()
         assert sorted(map(repr, found.parts)) == sorted(map(repr, anew.parts))
@@ -91,8 +91,8 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     time.tzset()
 
 
-def sums(found: UsageReport, by: str) -> dict[str, int]:
-    return {one.title: one.usage.input for one in group_usage(found.parts, by)}  # type: ignore[arg-type]
+def sums(found: TokenUsageReport, by: str) -> dict[str, int]:
+    return {one.title: one.usage.input for one in group_token_usage(found.parts, by)}  # type: ignore[arg-type]
 
 
 def test_all_that_carries_usage_counts_by_day_model_project_and_session(sessions: Sessions) -> None:
@@ -119,13 +119,13 @@ def test_all_that_carries_usage_counts_by_day_model_project_and_session(sessions
     assert sums(found, "model") == {"p/m": 1100, "p/n": 27, "q/small": 5}
     assert sums(found, "project") == {"/boats": 132, "/oars": 1000}
     assert sums(found, "session")["paint the boat"] == 132
-    whole = sum_parts(found.parts)
+    whole = sum_usage_parts(found.parts)
     assert (whole.answers, whole.output, whole.cost) == (6, 6, 0.5)
-    monday = sum_parts(matching_parts(found.parts, [("day", "2026-11-16"), ("project", "/boats")]))
+    monday = sum_usage_parts(filter_usage_parts(found.parts, [("day", "2026-11-16"), ("project", "/boats")]))
     assert (monday.cached_percentage, monday.tokens) == (75, 401)
     today = datetime.fromisoformat("2026-11-17").date()
-    assert sum_parts(recent_parts(found.parts, 1, today)).input == 1032
-    assert sum_parts(recent_parts(found.parts, 2, today)).input == 1132
+    assert sum_usage_parts(recent_usage_parts(found.parts, 1, today)).input == 1032
+    assert sum_usage_parts(recent_usage_parts(found.parts, 2, today)).input == 1132
 
 
 def test_what_forks_and_copied_files_hold_of_others_counts_once(sessions: Sessions) -> None:
@@ -135,24 +135,24 @@ def test_what_forks_and_copied_files_hold_of_others_counts_once(sessions: Sessio
     second = user_entry("second")
     log.append(second)
     log.append(answered(7))
-    folder = session_folder(sessions.root, Path("/boats"))
-    for made in (clone_path(log, folder), fork_before(log, log.entries[2].id, folder)):
+    folder = session_folder_of_project(sessions.root, Path("/boats"))
+    for made in (clone_session_path(log, folder), fork_session_before(log, log.entries[2].id, folder)):
         made.append(answered(1))
         made.close()
     log.close()
     assert log.path is not None
     log.path.with_name("zz.jsonl").write_bytes(log.path.read_bytes())
-    assert sum_parts(sessions.used().parts).input == 109
+    assert sum_usage_parts(sessions.used().parts).input == 109
     log.path.with_name("zz.jsonl").unlink()
     log.path.unlink()  # what the parent used is known from its forks
-    assert sum_parts(sessions.used().parts).input == 109
+    assert sum_usage_parts(sessions.used().parts).input == 109
 
 
 def test_a_session_that_goes_on_is_read_from_where_it_was_left(sessions: Sessions) -> None:
     log = sessions.new()
     log.append(user_entry("hello"))
     log.append(answered(1, model="big"))
-    assert sum_parts(sessions.used().parts).input == 1
+    assert sum_usage_parts(sessions.used().parts).input == 1
     log.append(user_entry("paint it"))
     log.append(
         CompactionEntry(
@@ -166,7 +166,7 @@ def test_a_session_that_goes_on_is_read_from_where_it_was_left(sessions: Session
     assert log.path is not None
     whole = log.path.read_bytes().splitlines(keepends=True)
     log.path.write_bytes(b"".join(whole[:2]))  # cut short, in place
-    assert sum_parts(sessions.used().parts).input == 0
+    assert sum_usage_parts(sessions.used().parts).input == 0
     log.path.unlink()
     assert sessions.used().parts == ()
 
@@ -198,18 +198,18 @@ def test_broken_lines_and_figures_are_named_and_left_out(sessions: Sessions) -> 
     (path.parent / "no.jsonl").write_text("no session\n")
     (path.parent / "empty.jsonl").write_text("")
     found = sessions.used()
-    assert sum_parts(found.parts).input == 120
+    assert sum_usage_parts(found.parts).input == 120
     usage, line = "its usage cannot be read", "the line cannot be read"
     here = str(path)
     named = [one for one in found.skipped if one.path == here]
     assert named == [
-        SkippedUsage(path=here, line=4, why=line),
-        SkippedUsage(path=here, line=5, why=usage),
-        SkippedUsage(path=here, line=6, why=usage),
-        SkippedUsage(path=here, line=7, why=usage),
-        SkippedUsage(path=here, line=11, why=line),
-        SkippedUsage(path=here, why="1 more of its lines cannot be read"),
-        SkippedUsage(path=here, why="its last line has no end yet"),
+        SkippedUsageLine(path=here, line=4, why=line),
+        SkippedUsageLine(path=here, line=5, why=usage),
+        SkippedUsageLine(path=here, line=6, why=usage),
+        SkippedUsageLine(path=here, line=7, why=usage),
+        SkippedUsageLine(path=here, line=11, why=line),
+        SkippedUsageLine(path=here, why="1 more of its lines cannot be read"),
+        SkippedUsageLine(path=here, why="its last line has no end yet"),
     ]
     others = {Path(one.path).name: one.why for one in found.skipped if one.path != here}
     assert set(others) == {"no.jsonl", "empty.jsonl"} and "is not a session file" in others["no.jsonl"]
@@ -243,16 +243,16 @@ def test_a_time_that_cannot_be_is_that_of_the_session(sessions: Sessions) -> Non
 def test_an_index_that_is_broken_foreign_or_cannot_be_written_changes_nothing(sessions: Sessions) -> None:
     sessions.written(answered(3))
     sessions.used()
-    place = sessions.root / INDEX_NAME
+    place = sessions.root / SESSION_INDEX_FILE_NAME
     place.write_bytes(b"no database" * 100)
-    assert sum_parts(sessions.used().parts).input == 3
+    assert sum_usage_parts(sessions.used().parts).input == 3
     with sqlite3.connect(place) as db:
         db.execute("pragma user_version=99")
     db.close()
-    assert sum_parts(sessions.used().parts).input == 3
+    assert sum_usage_parts(sessions.used().parts).input == 3
     place.unlink()
     place.mkdir()
-    assert sum_parts(sessions.used().parts).input == 3
+    assert sum_usage_parts(sessions.used().parts).input == 3
 
 
 def test_nothing_is_read_again_that_stands_as_it_was(
@@ -260,38 +260,38 @@ def test_nothing_is_read_again_that_stands_as_it_was(
 ) -> None:
     log = sessions.new()
     log.append(answered(3))
-    folder = session_folder(sessions.root, Path("/boats"))
-    clone_path(log, folder).close()
+    folder = session_folder_of_project(sessions.root, Path("/boats"))
+    clone_session_path(log, folder).close()
     log.close()
     (folder / "no.jsonl").write_text("no session\n")
-    first = read_usage(sessions.root, sessions.cache)
+    first = read_token_usage(sessions.root, sessions.cache)
 
     def never(*given: object, **more: object) -> None:
         raise AssertionError("read again")
 
     monkeypatch.setattr("app.sessions.index.session_index.read_lines", never)
-    assert read_usage(sessions.root, sessions.cache) == first
+    assert read_token_usage(sessions.root, sessions.cache) == first
 
 
 def test_a_copy_counts_for_the_first_that_holds_it_once_its_original_is_gone(sessions: Sessions) -> None:
     log = sessions.new()
     log.append(answered(100))
-    folder = session_folder(sessions.root, Path("/boats"))
+    folder = session_folder_of_project(sessions.root, Path("/boats"))
     for _ in range(2):
-        clone_path(log, folder).close()
+        clone_session_path(log, folder).close()
     log.close()
     for path in sorted(folder.glob("*.jsonl"))[:2]:
         assert [part.session.path for part in sessions.used().parts] == [str(path)]
         path.unlink()
-    assert sum_parts(sessions.used().parts).input == 100
+    assert sum_usage_parts(sessions.used().parts).input == 100
 
 
 _READS = """
 import sys
 from pathlib import Path
-from app.sessions.session_library import read_usage
-from app.sessions.index.usage import sum_parts
-print(sum_parts(read_usage(Path(sys.argv[1]), Path(sys.argv[2])).parts).input)
+from app.sessions.session_library import read_token_usage
+from app.sessions.index.token_usage import sum_parts
+print(sum_parts(read_token_usage(Path(sys.argv[1]), Path(sys.argv[2])).parts).input)
 """
 
 
@@ -306,13 +306,13 @@ def test_several_processes_that_read_at_once_count_everything_once(sessions: Ses
 
 def test_usage_is_whole_while_another_process_writes_the_index(sessions: Sessions) -> None:
     sessions.written(answered(3))
-    assert sum_parts(sessions.used().parts).input == 3
+    assert sum_usage_parts(sessions.used().parts).input == 3
     sessions.written(answered(4))
-    with closing(sqlite3.connect(sessions.root / INDEX_NAME)) as other:
+    with closing(sqlite3.connect(sessions.root / SESSION_INDEX_FILE_NAME)) as other:
         other.execute("begin immediate")
         with closing(SessionIndex(sessions.root, patience=0.1)) as index:
-            assert sum_parts(index.usage().parts).input == 7
-    assert sum_parts(sessions.used().parts).input == 7
+            assert sum_usage_parts(index.usage().parts).input == 7
+    assert sum_usage_parts(sessions.used().parts).input == 7
 
 
 def test_the_database_of_earlier_versions_goes_once_there_is_the_new_one(sessions: Sessions) -> None:
@@ -320,10 +320,10 @@ def test_the_database_of_earlier_versions_goes_once_there_is_the_new_one(session
     old = sessions.cache / "usage" / "root.sqlite"
     old.parent.mkdir(parents=True)
     old.write_bytes(b"old")
-    assert sum_parts(sessions.used().parts).input == 3
-    assert not old.parent.exists() and (sessions.root / INDEX_NAME).exists()
+    assert sum_usage_parts(sessions.used().parts).input == 3
+    assert not old.parent.exists() and (sessions.root / SESSION_INDEX_FILE_NAME).exists()
 
 
 def test_no_sessions_at_all(sessions: Sessions) -> None:
-    assert sessions.used() == UsageReport()
+    assert sessions.used() == TokenUsageReport()
     assert not sessions.root.exists()

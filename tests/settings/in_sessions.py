@@ -11,7 +11,7 @@ from PIL import Image as Picture
 from app.engine.context.branch_summary import NavigationOptions
 from app.providers.model_stream import StreamOptions
 from app.providers.scripted import call, fail, say
-from app.resources.helper_kinds import HelperKind
+from app.resources.helper_kinds import HelperAgentKind
 from app.sessions.file import session_file
 from app.values.content import Image, text_of
 from app.values.events import AutoRetryStart, ExtensionError
@@ -20,8 +20,8 @@ from app.values.todos import GoalCheck, TodoItem, TodoPhase
 from tests.compaction.project_session import ProjectSession
 from tests.settings.cases import Cases
 from tests.support.sessions import parts_of
-from tools.base import Tool, ToolContext
-from tools.results import text_result
+from tools.tool_definition import Tool, ToolContext
+from tools.tool_result_values import text_result
 
 LIVE = Cases()
 LONG = "many words " * 400
@@ -119,7 +119,7 @@ def taken_at_once(scene: ProjectSession, queue: Any) -> int:
     for text in ("a", "b"):
         queues.add_message(queue, UserMessage(content=text))
     count = len(queues.take_next(queue))
-    queues.empty_user_queues()
+    queues.take_all_user_messages()
     return count
 
 
@@ -140,7 +140,7 @@ async def interrupting(scene: ProjectSession) -> Any:
 
     own_tool(scene, "steered", steered)
     result = await result_of(scene, "steered")
-    scene.session.queues.empty_user_queues()
+    scene.session.queues.take_all_user_messages()
     return "to its end" in text_of(result.content)
 
 
@@ -193,7 +193,7 @@ async def own_shell(scene: ProjectSession) -> Any:
 
 @LIVE.add("bash.pty", False, True)
 async def terminals(scene: ProjectSession) -> Any:
-    told = scene.session.requests.request_head()
+    told = scene.session.requests.prompt_and_tools_of_next_request()
     return (await result_of(scene, "bash", command="true", pty=True)).content, b'"pty"' in bytes(
         told.encoded_tools
     )
@@ -482,7 +482,7 @@ async def helpers_of_a_prompt(scene: ProjectSession) -> Any:
 @LIVE.add("task.maxTurns", 60, 1)
 @LIVE.add("task.maxMinutes", 30.0, 1.0)
 async def limits_of_helpers(scene: ProjectSession) -> Any:
-    return scene.session.helpers.limits_of_kind(HelperKind(name="any", description=""))
+    return scene.session.helpers.limits_of_kind(HelperAgentKind(name="any", description=""))
 
 
 async def evaluated(scene: ProjectSession, code: str) -> str:

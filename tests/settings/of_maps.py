@@ -9,7 +9,7 @@ from app.values.messages import CustomMessage
 from tests.compaction.project_session import ProjectSession
 from tests.settings.cases import Cases
 from tests.settings.in_sessions import python_file, result_of
-from tools.repomap.first_question import MIN_REPOSITORY_FILES
+from tools.repomap.likely_places import MIN_FILES_FOR_LIKELY_PLACES
 
 OF_MAPS = Cases()
 
@@ -50,7 +50,7 @@ async def first_question(scene: ProjectSession) -> Any:
     first = scene.session.cwd / "fleet" / "part0.py"
     if not first.exists():
         first.parent.mkdir()
-        for number in range(MIN_REPOSITORY_FILES + 1):
+        for number in range(MIN_FILES_FOR_LIKELY_PLACES + 1):
             (first.parent / f"part{number}.py").write_text(f"def sail_{number}():\n    pass\n")
     hands = scene.assembled.workspace
     repository = await asyncio.to_thread(hands.repository)

@@ -7,9 +7,9 @@ import time
 from typing import Any
 
 from app.providers.scripted import call, say
-from app.tui.features.tree.feature import TREE
-from app.undo.change_records import files_of
-from app.undo.content_store import COLLECTION_TIME_FILE, BlobStore, ContentReferences
+from app.tui.features.tree.feature import SESSION_TREE_FEATURE
+from app.undo.change_records import file_changes_data_of_entry
+from app.undo.content_store import GARBAGE_COLLECTION_TIME_FILE, BlobStore, ContentReferences
 from tests.compaction.project_session import ProjectSession
 from tests.settings.cases import Cases
 from tests.settings.in_sessions import result_of
@@ -25,7 +25,7 @@ async def files_of_a_move(seat: Seat) -> Any:
     await seat.prompt("one")
     first = seat.app.session.log.entries[-1].id
     await seat.prompt("write", call("write", path=f"{time.time()}.txt", content="x"), say("done"))
-    work = asyncio.ensure_future(seat.app.feature_register.page(TREE).move_to_entry(first))
+    work = asyncio.ensure_future(seat.app.feature_register.page(SESSION_TREE_FEATURE).move_to_entry(first))
     async with asyncio.timeout(10):
         while not work.done() and len(seat.app.screen_stack) == 1:
             await seat.pilot.pause()
@@ -38,7 +38,11 @@ async def files_of_a_move(seat: Seat) -> Any:
 
 def kept_of(scene: ProjectSession) -> list[Any]:
     """What the session knows of what its calls did to files."""
-    return [files for entry in scene.session.log.entries if (files := files_of(entry)) is not None]
+    return [
+        files
+        for entry in scene.session.log.entries
+        if (files := file_changes_data_of_entry(entry)) is not None
+    ]
 
 
 @OF_UNDO.add("undo.enabled", True, False)
@@ -85,7 +89,7 @@ async def is_kept_after(scene: ProjectSession, *, days: float, size: int) -> boo
     other.add([name])
     other.close()
     os.utime(other.path, (then, then))
-    (store.folder / COLLECTION_TIME_FILE).unlink(missing_ok=True)
+    (store.folder / GARBAGE_COLLECTION_TIME_FILE).unlink(missing_ok=True)
     await scene.session.branches.start_new_session()
     await result_of(scene, "write", path="a.txt", content=str(time.time()))
     for thread in threading.enumerate():

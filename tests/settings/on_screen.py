@@ -11,7 +11,7 @@ from textual.events import MouseScrollUp, Paste
 from textual.pilot import Pilot
 
 from app.providers.scripted import call, say, think
-from app.tui.features.tree.feature import TREE
+from app.tui.features.tree.feature import SESSION_TREE_FEATURE
 from app.tui.run import print_closing_message
 from app.values.events import MessageEnd
 from app.values.messages import AssistantMessage
@@ -20,10 +20,10 @@ from app.values.usage import Usage
 from tests.settings.cases import Cases
 from tests.tui.scripted_app import ScriptedApp, submit, wait_for_runs
 from tests.widgets.typing import type_text
-from tools.results import ImageBlock
-from widgets.completion.popup import CompletionPopup
+from tools.tool_result_values import ImageBlock
+from widgets.completion.completion_popup import CompletionPopup
 from widgets.graphics import kitty
-from widgets.transcript.blocks import UserBlock
+from widgets.transcript.transcript_blocks import UserPromptBlock
 
 ON_SCREEN = Cases()
 DIAGRAM = "```mermaid\ngraph LR\nHarbour --> Sea\n```\n"
@@ -161,11 +161,11 @@ async def drawn_images(seat: Seat) -> Any:
         height=20,
     )
     if seat.app.transcript.find_block("boat") is None:
-        seat.app.transcript.add(UserBlock(id="boat", text="boat", images=(image,)))
+        seat.app.transcript.add(UserPromptBlock(id="boat", text="boat", images=(image,)))
     await seat.pilot.pause()
     await asyncio.gather(*seat.app.transcript.painter.thumbnails.tasks.values())
     await seat.pilot.pause()
-    return kitty.PLACEHOLDER_CHARACTER in seat.app.screen_text
+    return kitty.KITTY_PLACEHOLDER_CHARACTER in seat.app.screen_text
 
 
 @ON_SCREEN.add("editorPaddingX", 0, 3)
@@ -363,7 +363,7 @@ async def asked_for_a_summary(seat: Seat) -> Any:
     await seat.prompt("one")
     first = seat.app.session.log.entries[-1].id
     await seat.prompt("two")
-    work = asyncio.ensure_future(seat.app.feature_register.page(TREE).move_to_entry(first))
+    work = asyncio.ensure_future(seat.app.feature_register.page(SESSION_TREE_FEATURE).move_to_entry(first))
     async with asyncio.timeout(10):
         while not work.done() and len(seat.app.screen_stack) == 1:
             await seat.pilot.pause()

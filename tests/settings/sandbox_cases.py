@@ -5,14 +5,14 @@ from typing import Any
 from tests.compaction.project_session import ProjectSession
 from tests.settings.in_sessions import LIVE
 from tests.support.sessions import parts_of
-from tools.box.plan import Abilities
-from tools.box.policy import Box
+from tools.box.sandbox_instructions import SandboxFeatures
+from tools.box.sandbox_policy import SandboxPolicy
 
-EVERYTHING = Abilities(has_mounts=True, has_networks=True, has_filter=True, landlock=7)
+EVERYTHING = SandboxFeatures(has_mounts=True, has_networks=True, has_filter=True, landlock=7)
 _BASE = {"permissions.mode": "auto-edit"}
 
 
-async def box_of(scene: ProjectSession) -> Box | None:
+async def box_of(scene: ProjectSession) -> SandboxPolicy | None:
     scene.assembled.workspace.abilities = lambda: EVERYTHING
     return await parts_of(scene.session).permission_gate.boxes.box_for_call("call")
 

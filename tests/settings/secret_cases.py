@@ -6,7 +6,7 @@ from app.values.content import text_of
 from tests.compaction.project_session import ProjectSession
 from tests.masking.examples import SHAPED
 from tests.settings.in_sessions import LIVE, result_of
-from tools.masking.marks import Marker
+from tools.masking.secret_marks import SecretMarker
 
 TOKEN = SHAPED["github-token"]
 KEY = b"k" * 32
@@ -26,7 +26,7 @@ async def own_shapes(scene: ProjectSession) -> Any:
     return await shown(scene, "badge-123456")
 
 
-@LIVE.add("secrets.ignore", [], [Marker(KEY).digest(TOKEN)])
+@LIVE.add("secrets.ignore", [], [SecretMarker(KEY).digest(TOKEN)])
 async def ignored(scene: ProjectSession) -> Any:
     (scene.paths.agent_dir / "secrets.key").write_bytes(KEY)
     return await shown(scene, TOKEN)

@@ -4,7 +4,7 @@ import json
 import sys
 from typing import Any
 
-from app.mcp.config_entries import ServerConfig
+from app.mcp.server_config_entries import McpServerConfig
 from tests.compaction.project_session import ProjectSession
 from tests.mcp.test_servers import FAULTY
 from tests.settings.in_sessions import LIVE
@@ -47,4 +47,4 @@ async def how_many_are_declared(scene: ProjectSession) -> Any:
 async def box_of_servers(scene: ProjectSession) -> Any:
     scene.assembled.workspace.abilities = lambda: EVERYTHING
     box = parts_of(scene.session).servers.sandbox_for_server
-    return await box(ServerConfig(name="docs", command="true")) is None
+    return await box(McpServerConfig(name="docs", command="true")) is None

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from app.assembly.assembled_session import AssembledSession
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.session_builder import assemble_session
 from app.cli.list_models import list_models
 from app.providers.scripted import ScriptedModel
-from app.resources.settings.settings import all_keys
+from app.resources.settings.settings import all_setting_keys
 from tests.compaction.project_session import ProjectSession
 from tests.settings.cases import Case, in_file
 from tests.settings.diagnostic_cases import LIVE as WITH_DIAGNOSTICS
@@ -84,7 +84,9 @@ def test_each_setting_has_a_case():
         "offline",
         "acp.queue",
     ]  # the last: in tests/acp/test_capabilities.py
-    assert sorted(cases) == sorted(key.name for key in all_keys()), "what has no reader leaves the settings"
+    assert sorted(cases) == sorted(key.name for key in all_setting_keys()), (
+        "what has no reader leaves the settings"
+    )
 
 
 @pytest.mark.parametrize("case", [*LIVE, *OF_MAPS, *OF_UNDO], ids=lambda case: case.name)
@@ -122,7 +124,7 @@ def page_in(home: Path, values: dict[str, Any]) -> ScriptedApp:
     file = home / ".bayou" / "agent" / "settings.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(in_file(values)))
-    app = make_app(home, options=Options(no_session=True))
+    app = make_app(home, options=CommandLineOptions(no_session=True))
     script = ScriptedModel([])
     app.assembled.model_choice.set_model(script.register(app.assembled.registry))
     app.script_of_test = script  # pyright: ignore[reportAttributeAccessIssue]
@@ -147,7 +149,7 @@ async def test_a_session_begins_with_it(name: str, tmp_path: Path) -> None:
             await scene.open()
             seen.append([status.problems != () for status in loaded(scene)])
             continue
-        begun = assemble_session(Options(), scene.paths, {})
+        begun = assemble_session(CommandLineOptions(), scene.paths, {})
         seen.append(beginning(begun))
     assert seen[0] != seen[1]
 

@@ -21,7 +21,7 @@ from tests.support.clock import Clock
 from tests.support.screens import settled, text_of
 from tests.support.sizes import resize
 from tests.support.snapshots import Pictures
-from widgets.status.input_guard import MIN_VISIBLE_SECONDS
+from widgets.status.input_guard import MIN_QUESTION_VISIBLE_SECONDS
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 
@@ -68,7 +68,7 @@ class Tour:
                 await self.pilot.pause()
         await settled(self.pilot)
 
-    async def answer(self, key: str, seconds: float = MIN_VISIBLE_SECONDS) -> None:
+    async def answer(self, key: str, seconds: float = MIN_QUESTION_VISIBLE_SECONDS) -> None:
         """Answers a question that appeared by itself, after its grace period."""
         assert isinstance(self.app.clock, Clock)
         self.app.clock.now += seconds

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from PIL import Image
 
 from widgets.emulator.emulator import TerminalEmulator
-from widgets.graphics.kitty import _ROW_COLUMN_MARKS, PLACEHOLDER_CHARACTER
+from widgets.graphics.kitty import _KITTY_ROW_COLUMN_DIACRITICS, KITTY_PLACEHOLDER_CHARACTER
 
 WIDTH, HEIGHT = 10, 20
 """The size of a cell in pixels."""
@@ -97,7 +97,7 @@ class PictureTerminal(TerminalEmulator):
     def _feed_text(self, data: bytes) -> None:
         if b"\x1b[?1049l" in data:
             self.placed = {key: seen for key, seen in self.placed.items() if not self.is_full_screen}
-        super().feed(data.replace(PLACEHOLDER_CHARACTER.encode(), _PLACEHOLDER.encode()))
+        super().feed(data.replace(KITTY_PLACEHOLDER_CHARACTER.encode(), _PLACEHOLDER.encode()))
 
     def _take_graphic(self, found: "re.Match[bytes]") -> None:
         match found.lastgroup:
@@ -192,7 +192,7 @@ class PictureTerminal(TerminalEmulator):
                     continue
                 if len(cell) < 4:
                     continue  # the rest has not arrived yet
-                line, column, family = (_ROW_COLUMN_MARKS.index(mark) for mark in cell[1:])
+                line, column, family = (_KITTY_ROW_COLUMN_DIACRITICS.index(mark) for mark in cell[1:])
                 colour = style.color.number if style is not None and style.color is not None else None
                 number = family << 24 | (colour or 0)
                 if number in self.boxes:

@@ -20,14 +20,14 @@ from textual.pilot import Pilot
 
 from app.assembly.assembled_session import AssembledSession
 from app.assembly.session_builder import assemble_session
-from app.cli.options import options_from
+from app.cli.option_parsing import parse_command_line_options
 from app.engine import context_breakdown
 from app.engine.session import Session
 from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedModel
-from app.resources.paths import Paths, styles_dir
+from app.resources.paths import BayouPaths, shipped_styles_dir
 from app.tui.app import BayouApp
-from app.tui.startup import StartOptions, make_extension_loader
+from app.tui.startup import TuiStartOptions, make_extension_loader
 from app.values.usage import Usage
 from app.values.wire import new_id
 from tests.support import idle
@@ -110,20 +110,20 @@ class Screen:
         question is asked. With `--permissions` among the words the footer shows the mode."""
         kept = [] if is_kept else ["--no-session"]
         unasked = [] if "--permissions" in words else ["--permissions", "full"]
-        options = options_from([*kept, "--use-theme", theme, *unasked, *words])
-        paths = Paths.from_env(os.environ, self.project)
+        options = parse_command_line_options([*kept, "--use-theme", theme, *unasked, *words])
+        paths = BayouPaths.from_env(os.environ, self.project)
         assembled = assemble_session(options, paths, can_ask=is_kept or has_extensions or not unasked)
         if script is not None:
             _answer_with(script, assembled)
 
         app = BayouApp(
             assembled,
-            opening=StartOptions(
+            opening=TuiStartOptions(
                 load_extensions=make_extension_loader(assembled, options, paths) if has_extensions else None
             ),
             home=self.home,
             clock=Clock(FIXED_SECONDS),
-            css_path=sorted(styles_dir().glob("*.tcss")),
+            css_path=sorted(shipped_styles_dir().glob("*.tcss")),
         )
         app.animation_level = "none"
         return app

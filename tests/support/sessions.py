@@ -1,10 +1,10 @@
 """Access to the inside of a session, for tests."""
 
-from app.agent.queues import QueueName
+from app.agent.message_queues import QueueName
 from app.engine.session import Session
 from app.engine.session_parts import SessionParts
 from app.values.content import text_of
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 
 def waiting_texts(session: Session, queue: QueueName) -> tuple[str, ...]:
@@ -16,6 +16,6 @@ def parts_of(session: Session) -> SessionParts:
     return session._parts
 
 
-def workspace_of(session: Session) -> Workspace:
+def workspace_of(session: Session) -> SessionWorkspace:
     """Returns the workspace in which the session's tools run."""
     return session._dependencies.toolbox.workspace

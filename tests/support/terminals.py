@@ -146,7 +146,7 @@ class Terminal:
         self.emulator.feed(data)
         return True
 
-    def hang_up(self) -> None:
+    def close_program_pipes(self) -> None:
         os.close(self._ours)
 
     def kill(self) -> None:

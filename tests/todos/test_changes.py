@@ -9,7 +9,7 @@ from app.engine.planning.todo_changes import (
     TodoChange,
     TodoRefused,
     apply_todo_change,
-    normalise_phases,
+    normalise_todo_phases,
 )
 from app.values.content import Text
 from app.values.messages import AssistantMessage
@@ -17,11 +17,11 @@ from app.values.todos import (
     Phases,
     TodoItem,
     TodoPhase,
-    append_todo_list,
-    current_item,
-    items_of,
-    open_items,
-    remove_todo_list,
+    append_todo_list_to_summary,
+    current_todo_item,
+    open_todo_items,
+    remove_todo_list_from_summary,
+    todo_items_of_phases,
     todo_progress_text,
     todos_text,
 )
@@ -38,7 +38,7 @@ def after(phases: Phases, op: str, *tasks: str, **more: str) -> Phases:
 
 
 def states(phases: Phases) -> dict[str, str]:
-    return {item.content: item.status for item in items_of(phases)}
+    return {item.content: item.status for item in todo_items_of_phases(phases)}
 
 
 def test_a_new_list_begins_with_its_first_item():
@@ -92,9 +92,9 @@ def test_rewriting_keeps_what_was_done_and_drops_what_is_closed():
 def test_a_blocked_item_waits_and_the_next_goes_on():
     phases = after(planned(), "block", note="the server is down")
     assert states(phases)["Read the parser"] == "pending"
-    assert current_item(phases) == items_of(phases)[1]
+    assert current_todo_item(phases) == todo_items_of_phases(phases)[1]
     assert "- [ ] Read the parser (blocked: the server is down)" in todos_text(phases)
-    assert items_of(after(phases, "start", "Read the parser"))[0].blocked is None
+    assert todo_items_of_phases(after(phases, "start", "Read the parser"))[0].blocked is None
 
 
 def test_items_are_added_to_a_named_or_the_current_phase():
@@ -119,26 +119,26 @@ def test_what_makes_no_list_changes_nothing(tasks: list[str], words: str):
 
 
 def test_a_list_from_elsewhere_is_put_in_order():
-    phases = normalise_phases(
+    phases = normalise_todo_phases(
         [
             TodoPhase(name="", tasks=(TodoItem(content=" a\n b ", status="in_progress", id="x"),)),
             TodoPhase(name="Two", tasks=(TodoItem(content="c", status="in_progress", id="x"),)),
         ]
     )
-    assert [(item.content, item.status) for item in items_of(phases)] == [
+    assert [(item.content, item.status) for item in todo_items_of_phases(phases)] == [
         ("a b", "in_progress"),
         ("c", "pending"),
     ]
     assert phases[0].name == "Todos"
-    assert len({item.id for item in items_of(phases)}) == 2
+    assert len({item.id for item in todo_items_of_phases(phases)}) == 2
 
 
 def test_a_summary_has_the_list_once_and_word_for_word():
-    once = append_todo_list("## Goal\nShip", planned())
+    once = append_todo_list_to_summary("## Goal\nShip", planned())
     assert once.endswith("<todo-list>\n" + todos_text(planned()) + "\n</todo-list>")
     later = after(planned(), "done")
-    assert append_todo_list(once, later) == append_todo_list("## Goal\nShip", later)
-    assert remove_todo_list(once) == "## Goal\nShip"
+    assert append_todo_list_to_summary(once, later) == append_todo_list_to_summary("## Goal\nShip", later)
+    assert remove_todo_list_from_summary(once) == "## Goal\nShip"
 
 
 @pytest.mark.parametrize(
@@ -168,20 +168,20 @@ operations = st.builds(
 def test_items_are_only_closed_by_name_and_one_is_current(asked: list[TodoChange]):
     phases: Phases = ()
     for change in asked:
-        before = {item.content for item in open_items(phases)}
+        before = {item.content for item in open_todo_items(phases)}
         try:
             phases = apply_todo_change(phases, change)
         except TodoRefused:
             continue
-        items = items_of(phases)
-        gone = before - {item.content for item in open_items(phases)}
+        items = todo_items_of_phases(phases)
+        gone = before - {item.content for item in open_todo_items(phases)}
         assert len(gone) <= (max(1, len(change.tasks)) if change.op in ("done", "drop") else 0)
         assert sum(item.status == "in_progress" for item in items) <= 1
         assert len({item.content for item in items}) == len({item.id for item in items}) == len(items)
-        if any(item.blocked is None for item in open_items(phases)):
-            assert current_item(phases) is not None
+        if any(item.blocked is None for item in open_todo_items(phases)):
+            assert current_todo_item(phases) is not None
 
 
 def test_phases_have_a_bound_too() -> None:
     with pytest.raises(TodoRefused, match="items and phases"):
-        normalise_phases([TodoPhase(name=f"Phase {number}") for number in range(MAX_TODO_ITEMS + 1)])
+        normalise_todo_phases([TodoPhase(name=f"Phase {number}") for number in range(MAX_TODO_ITEMS + 1)])

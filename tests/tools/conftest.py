@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from tools.base import Tool, ToolContext, ToolError
-from tools.files.artifacts import Artifacts
-from tools.registry import builtin_tools
-from tools.results import ToolResult
-from tools.schema import validate_arguments
-from tools.workspace import Workspace
+from tools.argument_schema import validate_tool_arguments
+from tools.files.output_artifacts import OutputArtifacts
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_registry import builtin_tools
+from tools.tool_result_values import ToolResult
 
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -45,7 +45,7 @@ def strings(data: Any) -> Iterator[str]:
 class ToolCaller:
     """Calls tools by name, with arguments validated like a model's."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: SessionWorkspace) -> None:
         self.workspace = workspace
         self.cwd = workspace.cwd
         self.progress: list[ToolResult] = []
@@ -67,7 +67,7 @@ class ToolCaller:
         **more: Any,
     ) -> ToolResult:
         tool = self._tools[name]
-        values = validate_arguments(tool, {**(arguments or {}), **more})
+        values = validate_tool_arguments(tool, {**(arguments or {}), **more})
         result = await tool.run(values, within or self.context())
         check_result(tool, {**(arguments or {}), **more}, result)
         return result
@@ -103,12 +103,12 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def workspace(project: Path, tmp_path: Path) -> Iterator[Workspace]:
-    workspace = Workspace(project, artifacts=Artifacts(tmp_path / "session"))
+def workspace(project: Path, tmp_path: Path) -> Iterator[SessionWorkspace]:
+    workspace = SessionWorkspace(project, artifacts=OutputArtifacts(tmp_path / "session"))
     yield workspace
     workspace.close()
 
 
 @pytest.fixture
-def hands(workspace: Workspace) -> ToolCaller:
+def hands(workspace: SessionWorkspace) -> ToolCaller:
     return ToolCaller(workspace)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools import amounts
+from tools import number_formatting
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from tools import amounts
     ],
 )
 def test_durations(seconds: float, words: str) -> None:
-    assert amounts.format_seconds(seconds) == words
+    assert number_formatting.format_seconds(seconds) == words
 
 
 @pytest.mark.parametrize(
@@ -37,28 +37,39 @@ def test_durations(seconds: float, words: str) -> None:
     ],
 )
 def test_tokens(count: int, words: str) -> None:
-    assert amounts.tokens(count) == words
+    assert number_formatting.format_token_count(count) == words
 
 
 def test_the_others() -> None:
-    assert [amounts.format_age(seconds) for seconds in (5, 300, 7_200, 200_000)] == [
+    assert [number_formatting.format_age(seconds) for seconds in (5, 300, 7_200, 200_000)] == [
         "now",
         "5 m",
         "2 h",
         "2 d",
     ]
-    assert [amounts.size(count) for count in (12, 48_200, 1_240_000)] == ["12 B", "48 kB", "1.2 MB"]
-    assert [amounts.format_percentage(percent) for percent in (0, 0.04, 0.4, 0.96, 12.4)] == [
+    assert [number_formatting.format_byte_count(count) for count in (12, 48_200, 1_240_000)] == [
+        "12 B",
+        "48 kB",
+        "1.2 MB",
+    ]
+    assert [number_formatting.format_percentage(percent) for percent in (0, 0.04, 0.4, 0.96, 12.4)] == [
         "0 %",
         "0 %",
         "0.4 %",
         "1 %",
         "12 %",
     ]
-    assert [amounts.pluralized(count, "file") for count in (1, 1_200)] == ["1 file", "1,200 files"]
-    assert amounts.format_changed_lines(1_200, 4) == "+1,200 −4"
-    assert [amounts.format_changed_lines(*one) for one in ((3, 0), (0, 3), (0, 0))] == ["+3", "−3", ""]
+    assert [number_formatting.count_with_noun(count, "file") for count in (1, 1_200)] == [
+        "1 file",
+        "1,200 files",
+    ]
+    assert number_formatting.format_changed_lines(1_200, 4) == "+1,200 −4"
+    assert [number_formatting.format_changed_lines(*one) for one in ((3, 0), (0, 3), (0, 0))] == [
+        "+3",
+        "−3",
+        "",
+    ]
     assert (
-        amounts.format_changed_files(1_000, 3, 0) == "1,000 files +3"
-        and amounts.format_changed_files(1, 0, 0) == "1 file"
+        number_formatting.format_changed_files(1_000, 3, 0) == "1,000 files +3"
+        and number_formatting.format_changed_files(1, 0, 0) == "1 file"
     )

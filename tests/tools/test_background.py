@@ -9,12 +9,12 @@ import pytest
 
 from tests.tools.conftest import ToolCaller, until
 from tests.tools.test_bash import alive, until_gone
-from tools.base import ToolError
-from tools.results import ToolResult
 from tools.running.pty.pty_host import PtyProgram
 from tools.running.shell_settings import ShellSettings
 from tools.running.user_shell.user_commands import run_user_command
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolError
+from tools.tool_result_values import ToolResult
 
 
 class Jobs:
@@ -81,7 +81,7 @@ async def test_cancelling_a_job_ends_its_command(hands: ToolCaller) -> None:
 
 
 async def test_a_slow_command_is_promoted_after_the_threshold(
-    hands: ToolCaller, workspace: Workspace, project: Path
+    hands: ToolCaller, workspace: SessionWorkspace, project: Path
 ) -> None:
     workspace.shell_settings = lambda: ShellSettings(background_after_seconds=0.05)
     jobs = Jobs()
@@ -134,7 +134,7 @@ class Screen:
         return self.seen.decode().replace("\r\n", "\n").rstrip("\n")
 
 
-async def test_a_terminal_takes_keys_and_sizes(hands: ToolCaller, workspace: Workspace) -> None:
+async def test_a_terminal_takes_keys_and_sizes(hands: ToolCaller, workspace: SessionWorkspace) -> None:
     screen = Screen(b"name? ", b"Ann\r")
     workspace.pty_host = screen
     command = "stty size; read -p 'name? ' n </dev/tty; echo hello $n; stty size; test -t 1 && echo tty"
@@ -143,7 +143,7 @@ async def test_a_terminal_takes_keys_and_sizes(hands: ToolCaller, workspace: Wor
     assert screen.is_closed and b"hello Ann\r\n" in screen.seen
 
 
-async def test_a_terminal_can_be_killed_by_the_person(hands: ToolCaller, workspace: Workspace) -> None:
+async def test_a_terminal_can_be_killed_by_the_person(hands: ToolCaller, workspace: SessionWorkspace) -> None:
     screen = Screen(b"", b"")
     workspace.pty_host = screen
     call = asyncio.create_task(hands("bash", command="echo up; sleep 600.444", pty=True))
@@ -154,7 +154,9 @@ async def test_a_terminal_can_be_killed_by_the_person(hands: ToolCaller, workspa
     assert not alive("600.444")
 
 
-async def test_a_terminal_in_the_background_is_refused(hands: ToolCaller, workspace: Workspace) -> None:
+async def test_a_terminal_in_the_background_is_refused(
+    hands: ToolCaller, workspace: SessionWorkspace
+) -> None:
     workspace.pty_host = Screen(b"", b"")
     assert "Leave out pty or background" in await hands.error("bash", command="vi", pty=True, background=True)
 
@@ -164,7 +166,9 @@ async def test_a_command_that_wants_a_terminal_runs_without_one_and_says_so(hand
     assert text == "none\n\n[This ran without a terminal: only the full screen can show one.]"
 
 
-async def test_a_persistent_shell_remembers(hands: ToolCaller, workspace: Workspace, project: Path) -> None:
+async def test_a_persistent_shell_remembers(
+    hands: ToolCaller, workspace: SessionWorkspace, project: Path
+) -> None:
     workspace.shell_settings = lambda: ShellSettings(is_persistent=True)
     (project / "sub").mkdir()
     await hands("bash", command="cd sub && export A=1; f() { echo f-$A; }")
@@ -176,7 +180,7 @@ async def test_a_persistent_shell_remembers(hands: ToolCaller, workspace: Worksp
 
 
 async def test_a_persistent_shell_starts_anew_after_exit_abort_and_timeout(
-    hands: ToolCaller, workspace: Workspace
+    hands: ToolCaller, workspace: SessionWorkspace
 ) -> None:
     workspace.shell_settings = lambda: ShellSettings(is_persistent=True)
     assert (await hands.text("bash", command="X=1; echo bye; exit 7")) == "bye\n\nCommand exited with code 7"
@@ -192,7 +196,7 @@ async def test_a_persistent_shell_starts_anew_after_exit_abort_and_timeout(
 
 
 async def test_a_command_gone_to_the_background_takes_its_shell_along(
-    hands: ToolCaller, workspace: Workspace, project: Path
+    hands: ToolCaller, workspace: SessionWorkspace, project: Path
 ) -> None:
     workspace.shell_settings = lambda: ShellSettings(is_persistent=True)
     jobs = Jobs()
@@ -207,7 +211,7 @@ async def test_a_command_gone_to_the_background_takes_its_shell_along(
 
 
 async def test_a_persistent_shell_waits_for_no_background_child(
-    hands: ToolCaller, workspace: Workspace
+    hands: ToolCaller, workspace: SessionWorkspace
 ) -> None:
     workspace.shell_settings = lambda: ShellSettings(is_persistent=True)
     text = await hands.text("bash", command="sleep 600.999 & echo started")
@@ -219,14 +223,17 @@ async def test_a_persistent_shell_waits_for_no_background_child(
 
 async def test_persistent_shells_are_not_shared_by_sessions(project: Path) -> None:
     settings = ShellSettings(is_persistent=True)
-    one, other = Workspace(project, shell=lambda: settings), Workspace(project, shell=lambda: settings)
+    one, other = (
+        SessionWorkspace(project, shell=lambda: settings),
+        SessionWorkspace(project, shell=lambda: settings),
+    )
     await ToolCaller(one)("bash", command="export A=1")
     assert await ToolCaller(other).text("bash", command="echo [$A]") == "[]"
     one.close()
     other.close()
 
 
-async def test_a_persons_command_has_a_result_to_record(workspace: Workspace) -> None:
+async def test_a_persons_command_has_a_result_to_record(workspace: SessionWorkspace) -> None:
     pieces: list[str] = []
     result = await run_user_command("echo out; echo é; exit 2", workspace, pieces.append)
     assert (result.output, result.exit_code, result.cancelled) == ("out\né\n", 2, False)
@@ -235,7 +242,7 @@ async def test_a_persons_command_has_a_result_to_record(workspace: Workspace) ->
     assert result.truncated and result.full_output_path is not None
 
 
-async def test_a_persons_command_can_be_cancelled_and_keeps_its_output(workspace: Workspace) -> None:
+async def test_a_persons_command_can_be_cancelled_and_keeps_its_output(workspace: SessionWorkspace) -> None:
     pieces: list[str] = []
     running = asyncio.create_task(run_user_command("echo begun; sleep 600.666", workspace, pieces.append))
     await until(lambda: bool(pieces) and bool(alive("600.666")))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.tools.conftest import ToolCaller, until
-from tools.files.artifacts import Artifacts
-from tools.results import ToolResult
-from tools.running.shell_settings import ShellSettings, SpawnPlan, split_leading_cd
-from tools.workspace import Workspace
+from tools.files.output_artifacts import OutputArtifacts
+from tools.running.shell_settings import CommandToSpawn, ShellSettings, split_leading_cd
+from tools.session_workspace import SessionWorkspace
+from tools.tool_result_values import ToolResult
 
 
 def alive(marker: str) -> list[int]:
@@ -187,9 +187,11 @@ async def test_env_names_are_checked(hands: ToolCaller) -> None:
     assert words == "Invalid bash env name: BAD-NAME"
 
 
-async def test_settings_shape_the_command(hands: ToolCaller, workspace: Workspace, project: Path) -> None:
-    async def hook(plan: SpawnPlan) -> SpawnPlan:
-        return SpawnPlan(
+async def test_settings_shape_the_command(
+    hands: ToolCaller, workspace: SessionWorkspace, project: Path
+) -> None:
+    async def hook(plan: CommandToSpawn) -> CommandToSpawn:
+        return CommandToSpawn(
             command=plan.command + "; echo hooked", cwd=plan.cwd, environment={**plan.environment, "H": "1"}
         )
 
@@ -225,7 +227,7 @@ async def test_a_timeout_keeps_the_output(hands: ToolCaller) -> None:
     assert not alive("600.111")
 
 
-async def test_a_default_timeout_is_a_setting(hands: ToolCaller, workspace: Workspace) -> None:
+async def test_a_default_timeout_is_a_setting(hands: ToolCaller, workspace: SessionWorkspace) -> None:
     workspace.shell_settings = lambda: ShellSettings(default_timeout=1)
     assert "Command timed out after 1 seconds" in await hands.text("bash", command="sleep 600.112")
     assert not alive("600.112")
@@ -262,7 +264,7 @@ async def test_an_abort_ends_the_whole_tree(
 
 
 async def test_what_a_command_leaves_running_ends_with_the_session(
-    hands: ToolCaller, workspace: Workspace
+    hands: ToolCaller, workspace: SessionWorkspace
 ) -> None:
     text = await hands.text("bash", command="sleep 600.222 & echo started")
     assert text.startswith("started\n\n[Processes started by this command still run")
@@ -305,7 +307,7 @@ async def test_artifact_numbers_go_on_in_a_resumed_session(
     hands: ToolCaller, tmp_path: Path, project: Path
 ) -> None:
     await hands("bash", command="seq 3000")
-    again = ToolCaller(Workspace(project, artifacts=Artifacts(tmp_path / "session")))
+    again = ToolCaller(SessionWorkspace(project, artifacts=OutputArtifacts(tmp_path / "session")))
     result = await again("bash", command="seq 3000")
     assert result.details is not None and result.details["artifact"] == "artifact://1"
     assert "1\n2" in await again.text("read", path="artifact://0:1-2")
@@ -354,7 +356,7 @@ async def test_bytes_that_are_no_text_do_no_harm(hands: ToolCaller) -> None:
     ],
 )
 async def test_the_interceptor_points_to_the_better_tool(
-    hands: ToolCaller, workspace: Workspace, command: str, tool: str
+    hands: ToolCaller, workspace: SessionWorkspace, command: str, tool: str
 ) -> None:
     workspace.shell_settings = lambda: ShellSettings(intercepts_commands=True)
     workspace.active_tools = lambda: (tool,)
@@ -379,7 +381,7 @@ async def test_the_interceptor_points_to_the_better_tool(
     ],
 )
 async def test_the_interceptor_leaves_the_rest_alone(
-    hands: ToolCaller, workspace: Workspace, command: str
+    hands: ToolCaller, workspace: SessionWorkspace, command: str
 ) -> None:
     workspace.shell_settings = lambda: ShellSettings(intercepts_commands=True)
     workspace.active_tools = lambda: ("read", "grep", "find", "edit", "write")
@@ -392,7 +394,7 @@ async def test_empty_and_impossible_commands_are_refused(hands: ToolCaller) -> N
 
 
 async def test_the_output_of_a_full_disk_says_so(
-    hands: ToolCaller, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, workspace: SessionWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(tool: str) -> object:
         raise OSError(28, "No space left on device")
@@ -437,7 +439,12 @@ async def test_lines_that_were_written_over_are_not_counted_as_hidden(hands: Too
     ],
 )
 async def test_a_pipeline_whose_earlier_part_failed_says_so(
-    hands: ToolCaller, workspace: Workspace, project: Path, command: str, part: str, is_persistent: bool
+    hands: ToolCaller,
+    workspace: SessionWorkspace,
+    project: Path,
+    command: str,
+    part: str,
+    is_persistent: bool,
 ) -> None:
     (project / "a").mkdir()
     (project / "a.txt").write_text("a")
@@ -493,7 +500,7 @@ async def test_the_report_of_a_pipeline_changes_nothing(
 
 
 async def test_a_start_file_of_the_person_is_read_all_the_same(
-    hands: ToolCaller, workspace: Workspace, project: Path, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, workspace: SessionWorkspace, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (project / "start").write_text("hello() { echo hello; }\n")
     monkeypatch.setenv("BASH_ENV", str(project / "start"))

@@ -2,8 +2,16 @@
 
 import pytest
 
-from tools.registry import builtin_tools
-from tools.results import CommandBlock, DiffBlock, FileBlock, ListBlock, TextBlock, ToolResult, text_result
+from tools.tool_registry import builtin_tools
+from tools.tool_result_values import (
+    CommandBlock,
+    DiffBlock,
+    FileBlock,
+    ListBlock,
+    TextBlock,
+    ToolResult,
+    text_result,
+)
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 

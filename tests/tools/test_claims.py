@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from app.agent.call_order import ResourceClaim, claim_of_call, must_wait_for
-from tools.base import ToolContext
-from tools.registry import builtin_tools
-from tools.schema import validate_arguments
-from tools.workspace import workspace_of_context
+from app.agent.call_order import CallResourceClaim, must_call_wait_for, resource_claim_of_call
+from tools.argument_schema import validate_tool_arguments
+from tools.session_workspace import workspace_of_context
+from tools.tool_definition import ToolContext
+from tools.tool_registry import builtin_tools
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 
 Call = tuple[str, dict[str, Any]]
 
 
-def claim(call: Call, cwd: Path) -> ResourceClaim:
+def claim(call: Call, cwd: Path) -> CallResourceClaim:
     name, arguments = call
     context = ToolContext(call_id="c", cwd=cwd)
-    effects = TOOLS[name].effects_of(validate_arguments(TOOLS[name], arguments), context)
-    return claim_of_call(effects, workspace_of_context(context).files)
+    effects = TOOLS[name].effects_of(validate_tool_arguments(TOOLS[name], arguments), context)
+    return resource_claim_of_call(effects, workspace_of_context(context).files)
 
 
 def edit(path: str) -> Call:
@@ -72,7 +72,7 @@ def project(tmp_path: Path) -> Path:
     ],
 )
 def test_these_keep_the_order_of_the_calls(earlier: Call, later: Call, project: Path) -> None:
-    assert must_wait_for(claim(later, project), claim(earlier, project))
+    assert must_call_wait_for(claim(later, project), claim(earlier, project))
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_these_keep_the_order_of_the_calls(earlier: Call, later: Call, project: 
     ],
 )
 def test_these_run_side_by_side(earlier: Call, later: Call, project: Path) -> None:
-    assert not must_wait_for(claim(later, project), claim(earlier, project))
+    assert not must_call_wait_for(claim(later, project), claim(earlier, project))

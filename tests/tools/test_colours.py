@@ -10,9 +10,13 @@ import pytest
 
 from tests.tools.conftest import ToolCaller, until
 from tools.builtin.bash import make_bash_tool
-from tools.results import CommandBlock
-from tools.running.colours import MAX_COLOURED_LIVE_LINES, find_output_colours, read_stored_colours
-from tools.text import render_final_output
+from tools.running.output_colours import (
+    MAX_COLOURED_LINES_WHILE_RUNNING,
+    find_output_colours,
+    read_stored_output_colours,
+)
+from tools.text_sanitizing import render_final_output
+from tools.tool_result_values import CommandBlock
 from widgets.transcript.leaves import ansi_text
 
 
@@ -64,7 +68,7 @@ NONSENSE: list[Any] = [
 
 @pytest.mark.parametrize("details", NONSENSE)
 def test_details_that_say_nonsense_change_nothing(details: Any) -> None:
-    assert ansi_text.add_ansi_colours("text", read_stored_colours(details)) == "text"
+    assert ansi_text.add_ansi_colours("text", read_stored_output_colours(details)) == "text"
 
 
 async def test_a_command_that_writes_colours(hands: ToolCaller) -> None:
@@ -96,7 +100,7 @@ async def test_what_runs_tells_colours_of_its_end_alone(hands: ToolCaller, proje
     call = asyncio.create_task(hands("bash", command=command))
     await until(lambda: bool(hands.progress) and hands.progress[-1].text.endswith("300\n"))
     details = hands.progress[-1].details
-    assert details is not None and len(details["colours"]) == MAX_COLOURED_LIVE_LINES
+    assert details is not None and len(details["colours"]) == MAX_COLOURED_LINES_WHILE_RUNNING
     gate = await asyncio.to_thread((project / "gate").open, "w")
     gate.close()
     await call

@@ -9,29 +9,29 @@ import pytest
 from tools.diagnostics import output_parsers
 from tools.diagnostics.checkers import (
     CannotStartChecker,
-    CheckedFolder,
+    CheckedProjectFolder,
+    group_files_by_check_command,
     make_checker_commands,
-    select_files_by_command,
 )
-from tools.diagnostics.folder_before_change import FolderBeforeChange
-from tools.diagnostics.output_parsers import UnreadableOutput, make_path_resolver
-from tools.diagnostics.problems import (
+from tools.diagnostics.code_problems import (
     CodeProblem,
     FileChangeTexts,
-    LineAlignment,
-    find_added_problems,
-    select_problems_in_changed_lines,
+    OldToNewLineMap,
+    find_added_code_problems,
+    select_code_problems_in_changed_lines,
 )
+from tools.diagnostics.folder_before_change import FolderBeforeChange
+from tools.diagnostics.output_parsers import UnreadableCheckerOutput, make_checker_path_resolver
 
-PLACE = make_path_resolver("/p", "/p", "/p")
+PLACE = make_checker_path_resolver("/p", "/p", "/p")
 
 
 def problem(line: int, text: str = "bad", path: str = "/p/a.py") -> CodeProblem:
     return CodeProblem(path=path, line=line, text=text, checker_name="ruff")
 
 
-def aligned(before: str, after: str) -> dict[str, LineAlignment]:
-    return {"/p/a.py": LineAlignment(before.encode(), after.encode())}
+def aligned(before: str, after: str) -> dict[str, OldToNewLineMap]:
+    return {"/p/a.py": OldToNewLineMap(before.encode(), after.encode())}
 
 
 # What is new
@@ -39,40 +39,40 @@ def aligned(before: str, after: str) -> dict[str, LineAlignment]:
 
 def test_a_problem_that_moved_with_its_line_is_not_new():
     changed = aligned("x\nbad\n", "one\ntwo\nx\nbad\n")
-    assert find_added_problems([problem(2)], [problem(4)], changed) == []
+    assert find_added_code_problems([problem(2)], [problem(4)], changed) == []
 
 
 def test_the_same_words_at_another_line_are_new_when_the_first_is_still_there():
     changed = aligned("bad\nx\n", "bad\nx\nbad\n")
-    assert find_added_problems([problem(1)], [problem(1), problem(3)], changed) == [problem(3)]
+    assert find_added_code_problems([problem(1)], [problem(1), problem(3)], changed) == [problem(3)]
 
 
 def test_a_line_that_was_rewritten_and_kept_its_fault_has_no_new_one():
     changed = aligned("a\nbad = 1\nz\n", "a\nbad = 2\nz\n")
-    assert find_added_problems([problem(2)], [problem(2)], changed) == []
+    assert find_added_code_problems([problem(2)], [problem(2)], changed) == []
 
 
 def test_numbers_of_lines_within_the_words_do_not_count():
     changed = aligned("f\ng\n", "new\nf\ng\n")
     before, after = problem(2, "`f` again, first in line 1"), problem(3, "`f` again, first in line 2")
-    assert find_added_problems([before], [after], changed) == []
+    assert find_added_code_problems([before], [after], changed) == []
 
 
 def test_a_fault_that_went_pays_for_no_other():
-    assert find_added_problems([problem(1, "one")], [problem(1, "two")], aligned("a\n", "b\n")) == [
+    assert find_added_code_problems([problem(1, "one")], [problem(1, "two")], aligned("a\n", "b\n")) == [
         problem(1, "two")
     ]
 
 
 def test_a_file_that_did_not_change_is_compared_line_by_line():
     far = problem(7, path="/p/other.py")
-    assert find_added_problems([far], [far], aligned("a\n", "b\n")) == []
+    assert find_added_code_problems([far], [far], aligned("a\n", "b\n")) == []
 
 
 def test_where_nothing_is_known_of_before_only_new_lines_count():
     changed = aligned("a\nb\n", "a\nnew\nb\n")
     found = [problem(1), problem(2), problem(3), problem(2, path="/p/other.py")]
-    assert select_problems_in_changed_lines(found, changed) == [problem(2)]
+    assert select_code_problems_in_changed_lines(found, changed) == [problem(2)]
 
 
 # Their words
@@ -126,13 +126,13 @@ def test_ruff_and_eslint_and_tsc_and_lines():
 
 @pytest.mark.parametrize("read", [output_parsers.parse_ruff_output, output_parsers.parse_eslint_output])
 @pytest.mark.parametrize("output", ['[{"filename": "/p/a.py"', "Oops!", "[1, 2]", '[{"filename": 3}]'])
-def test_json_that_is_none_is_an_error_in_words(read: output_parsers.ParseOutput, output: str):
-    with pytest.raises(UnreadableOutput):
+def test_json_that_is_none_is_an_error_in_words(read: output_parsers.ParseCheckerOutput, output: str):
+    with pytest.raises(UnreadableCheckerOutput):
         read(output, "x", PLACE)
 
 
 def test_a_configuration_that_tsc_cannot_read_is_no_problem_of_a_file():
-    with pytest.raises(UnreadableOutput, match="TS5023"):
+    with pytest.raises(UnreadableCheckerOutput, match="TS5023"):
         output_parsers.parse_tsc_output("error TS5023: Unknown compiler option 'x'.\n", "tsc", PLACE)
 
 
@@ -144,11 +144,11 @@ def test_no_path_outside_the_folder_and_no_control_character_gets_through():
 
 def test_a_text_without_end_is_cut():
     [found] = output_parsers.parse_problem_lines("a.py:1:1: " + "x" * 5_000, "x", PLACE)
-    assert len(found.text) == output_parsers.MAX_READ_PROBLEM_CHARS
+    assert len(found.text) == output_parsers.MAX_PARSED_PROBLEM_CHARS
 
 
 def test_paths_in_the_image_of_a_folder_are_those_of_the_folder():
-    place = make_path_resolver("/image/sub", "/image", "/p")
+    place = make_checker_path_resolver("/image/sub", "/image", "/p")
     assert [place(one) for one in ("a.ts", "../b.ts", "/image/c.ts", "/p/d.ts", "/x/e.ts")] == [
         "/p/sub/a.ts",
         "/p/b.ts",
@@ -173,8 +173,10 @@ def program(tmp_path: Path) -> Callable[[str], Path]:
     return made
 
 
-def ground(root: Path, *, uses_folder: bool = True, path: str = "") -> CheckedFolder:
-    return CheckedFolder(root_folder=str(root), is_folder_trusted=uses_folder, environment={"PATH": path})
+def ground(root: Path, *, uses_folder: bool = True, path: str = "") -> CheckedProjectFolder:
+    return CheckedProjectFolder(
+        root_folder=str(root), is_folder_trusted=uses_folder, environment={"PATH": path}
+    )
 
 
 def test_the_folders_own_program_is_used_where_it_may_be_run(tmp_path: Path, program: Callable[[str], Path]):
@@ -230,7 +232,7 @@ def test_a_configuration_that_only_refers_to_others_means_those(
 def test_globs_say_who_looks_at_what(tmp_path: Path):
     commands = {"*.py": ("ruff", "mypy {files}"), "web/**/*.ts": ("tsc",)}
     files = ["a.py", "web/x/b.ts", "c.ts", "node_modules/d/e.py", "web/-x.py"]
-    found = select_files_by_command(
+    found = group_files_by_check_command(
         commands, [*(f"{tmp_path}/{one}" for one in files), f"{tmp_path}-2/out.py"], ground(tmp_path)
     )
     assert found == {

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import ToolCaller
-from tools.builtin.edit import make_anchored_tool
-from tools.edits.dialects.anchors import compute_line_tag, format_anchored_row, parse_anchor
-from tools.registry import builtin_tools
-from tools.workspace import Workspace
+from tools.builtin.edit import make_edit_tool_with_anchors
+from tools.edits.dialects.line_anchors import compute_anchor_tag, format_anchored_row, parse_line_anchor
+from tools.session_workspace import SessionWorkspace
+from tools.tool_registry import builtin_tools
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
 
@@ -17,14 +17,14 @@ TEXT = "".join(f"line {number}\n" for number in range(1, 31))
 class Anchoring(ToolCaller):
     """Calls tools for a model that edits by anchors."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: SessionWorkspace) -> None:
         super().__init__(workspace)
         workspace.edit_mode = lambda: "anchored"
-        self._tools = {tool.name: tool for tool in (*builtin_tools(), make_anchored_tool())}
+        self._tools = {tool.name: tool for tool in (*builtin_tools(), make_edit_tool_with_anchors())}
 
 
 @pytest.fixture
-def anchoring(workspace: Workspace) -> Anchoring:
+def anchoring(workspace: SessionWorkspace) -> Anchoring:
     return Anchoring(workspace)
 
 
@@ -35,7 +35,7 @@ def put(project: Path, text: str, name: str = "a.txt") -> Path:
 
 
 def at(number: int, text: str = TEXT) -> str:
-    return f"{number}{compute_line_tag(number, text.split(chr(10))[number - 1])}"
+    return f"{number}{compute_anchor_tag(number, text.split(chr(10))[number - 1])}"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def at(number: int, text: str = TEXT) -> str:
     ],
 )
 def test_tags_are_those_that_others_know(number: int, line: str, tag: str) -> None:
-    assert compute_line_tag(number, line) == tag
+    assert compute_anchor_tag(number, line) == tag
 
 
 async def test_read_and_grep_show_anchors_and_people_do_not_see_them(
@@ -73,7 +73,7 @@ async def test_read_and_grep_show_anchors_and_people_do_not_see_them(
 
 
 async def test_a_range_comes_with_lines_around_it_and_otherwise_is_what_was_asked_for(
-    anchoring: Anchoring, project: Path, workspace: Workspace
+    anchoring: Anchoring, project: Path, workspace: SessionWorkspace
 ) -> None:
     put(project, TEXT)
     text = await anchoring.text("read", path="a.txt", offset=10, limit=2)
@@ -171,7 +171,7 @@ async def test_a_number_that_was_computed_is_refused_with_the_rows(
 ) -> None:
     path = put(project, TEXT)
     await anchoring("read", path="a.txt")
-    wrong = f"8{compute_line_tag(9, 'line 9')}"
+    wrong = f"8{compute_anchor_tag(9, 'line 9')}"
     words = await anchoring.error("edit", changes=[{"path": "a.txt", "from": wrong, "lines": ["x"]}])
     assert f"{wrong} is not what is there now. Nothing was changed." in words
     assert format_anchored_row(8, "line 8") in words
@@ -242,7 +242,7 @@ async def test_tabs_stay_tabs_and_endings_stay(anchoring: Anchoring, project: Pa
 
 @pytest.mark.parametrize("text", ["41th", "41th|text", " 41th ", "*5th|x"])
 def test_anchors_are_read_from_rows(text: str) -> None:
-    found = parse_anchor(text)
+    found = parse_line_anchor(text)
     assert found is not None and found.tag == "th"
 
 
@@ -299,7 +299,7 @@ async def test_how_a_file_is_encoded_stays(anchoring: Anchoring, project: Path, 
     path = project / "a.txt"
     path.write_bytes("één\r\ntwee\r\n".encode(encoding))
     await anchoring("read", path="a.txt")
-    change = {"path": "a.txt", "from": f"1{compute_line_tag(1, 'één')}", "lines": ["drie", "vïer"]}
+    change = {"path": "a.txt", "from": f"1{compute_anchor_tag(1, 'één')}", "lines": ["drie", "vïer"]}
     await anchoring("edit", changes=[change])
     assert path.read_bytes() == "drie\r\nvïer\r\ntwee\r\n".encode(encoding)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import ToolCaller
-from tools.edits.named_files import find_patch_in_command
+from tools.edits.files_named_by_edits import find_patch_in_command
 
 CODE = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 1\n"
 

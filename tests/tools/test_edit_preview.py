@@ -8,44 +8,52 @@ from typing import Any
 import pytest
 
 from tests.tools.mistakes import MISTAKES, Mistake
-from tools.base import ToolError
+from tools.argument_schema import validate_tool_arguments
 from tools.builtin.edit import make_edit_tool_for_mode
 from tools.builtin.write import make_write_tool
-from tools.diff_lines import parse_diff
-from tools.edits.dialects.anchored import AnchoredEdit, place_anchored_edits
-from tools.edits.dialects.anchors import format_anchored_row
+from tools.diff_lines import parse_unified_diff
+from tools.edits.dialects.anchored_edits import AnchoredEdit, locate_anchored_edits
+from tools.edits.dialects.apply_patch_format import locate_patch_hunks, parse_patch
 from tools.edits.dialects.edit_modes import EditMode
-from tools.edits.dialects.matching import SearchableText
-from tools.edits.dialects.patching import parse_patch, place_hunks
-from tools.edits.dialects.replacing import TextReplacement, place_replacements
-from tools.edits.diffs import diff_texts
+from tools.edits.dialects.line_anchors import format_anchored_row
+from tools.edits.dialects.old_text_matching import SearchableText
+from tools.edits.dialects.old_text_replacement import TextReplacement, locate_replacements
+from tools.edits.diffs import make_diff_of_texts
 from tools.edits.edit_arguments import EditArguments
 from tools.edits.edit_preview import (
     MAX_PREVIEW_LINES,
     CallDiff,
-    PreviewFile,
-    first_unmatched_edit,
+    FileBeforePreviewedCall,
+    find_first_unmatched_edit,
     make_diff_details,
 )
-from tools.edits.editable_text import apply_spans, sort_edit_spans
-from tools.edits.editing import open_editable_text
-from tools.edits.shown_lines import ShownLines
-from tools.files.snapshots import FileSnapshot
-from tools.schema import validate_arguments
+from tools.edits.editable_text import replace_text_spans, sort_edit_spans
+from tools.edits.edited_text import open_editable_text
+from tools.edits.shown_lines import LinesShownToModel
+from tools.files.shown_file_versions import ShownFileVersionText
+from tools.tool_definition import ToolError
 
 TEXT = "".join(f"def name_{number}(a, b):\n    return a + {number} * b\n\n" for number in range(40))
 
 
-def seen(text: str, *, name: str = "a.py", shown: ShownLines | None = None) -> Callable[[str], PreviewFile]:
+def seen(
+    text: str, *, name: str = "a.py", shown: LinesShownToModel | None = None
+) -> Callable[[str], FileBeforePreviewedCall]:
     rows = tuple(text.split("\n"))
-    version = FileSnapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
+    version = ShownFileVersionText(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
 
-    def look(path: str) -> PreviewFile:
+    def look(path: str) -> FileBeforePreviewedCall:
         if path != name:
-            return PreviewFile(state="missing", path=path, error=ToolError(f"{path} does not exist."))
+            return FileBeforePreviewedCall(
+                state="missing", path=path, error=ToolError(f"{path} does not exist.")
+            )
         target = open_editable_text(text.encode(), path)
-        return PreviewFile(
-            state="text", path=path, text=target, shown_lines=shown or ShownLines(), shown_versions=(version,)
+        return FileBeforePreviewedCall(
+            state="text",
+            path=path,
+            text=target,
+            shown_lines=shown or LinesShownToModel(),
+            shown_versions=(version,),
         )
 
     return look
@@ -57,15 +65,15 @@ def preview(mode: EditMode | None, raw: dict[str, Any], text: str = TEXT) -> tup
     return tool.preview(tool.prepare(dict(raw)), seen(text))
 
 
-def lost(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) -> str | None:
+def lost(mode: EditMode, raw: dict[str, Any], text: str, shown: LinesShownToModel) -> str | None:
     tool = make_edit_tool_for_mode(mode)
     assert tool.prepare is not None
-    found = first_unmatched_edit(tool.prepare(json.loads(json.dumps(raw))), seen(text, shown=shown))
+    found = find_first_unmatched_edit(tool.prepare(json.loads(json.dumps(raw))), seen(text, shown=shown))
     return None if found is None else found.reason
 
 
 def rows_of(patch: str) -> list[tuple[str, int, int, str]]:
-    plain, lines = parse_diff(patch)
+    plain, lines = parse_unified_diff(patch)
     return [(line.kind, line.old_line, line.new_line, plain[line.start : line.end]) for line in lines]
 
 
@@ -129,7 +137,7 @@ CALLS: list[tuple[EditMode | None, dict[str, Any], str]] = [
 def test_the_preview_is_the_diff_of_the_result(number: int) -> None:
     mode, arguments, after = CALLS[number]
     (diff,) = preview(mode, arguments)
-    assert rows_of(diff.patch) == rows_of(diff_texts("a.py", TEXT, after).patch)
+    assert rows_of(diff.patch) == rows_of(make_diff_of_texts("a.py", TEXT, after).patch)
 
 
 def test_a_patch_previews_new_and_removed_files() -> None:
@@ -170,20 +178,20 @@ def test_a_long_preview_says_how_much_it_leaves_out() -> None:
 # Old texts that are not there
 
 
-def finished(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) -> str:
+def finished(mode: EditMode, raw: dict[str, Any], text: str, shown: LinesShownToModel) -> str:
     """Returns the engine's result for the edits. Raises `ToolError`."""
     tool = make_edit_tool_for_mode(mode)
     assert tool.prepare is not None
-    arguments = validate_arguments(tool, tool.prepare(raw))
+    arguments = validate_tool_arguments(tool, tool.prepare(raw))
     assert isinstance(arguments, EditArguments)
     target = open_editable_text(text.encode(), "a.py")
     if any(path != "a.py" for path in arguments.named_paths()):
         raise ToolError("There is no such file.")
     if arguments.input:
-        placed = place_hunks(target, parse_patch(arguments.input)[0].hunks, "a.py", shown)
+        placed = locate_patch_hunks(target, parse_patch(arguments.input)[0].hunks, "a.py", shown)
     elif arguments.changes:
         rows = tuple(text.split("\n"))
-        version = FileSnapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
+        version = ShownFileVersionText(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
         edits = [
             AnchoredEdit(
                 first_anchor=one.first,
@@ -193,14 +201,14 @@ def finished(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) 
             )
             for one in arguments.changes
         ]
-        placed = place_anchored_edits(target, edits, "a.py", (version,))
+        placed = locate_anchored_edits(target, edits, "a.py", (version,))
     else:
         wanted = [
             TextReplacement(old_text=one.old_text, new_text=one.new_text, replaces_all=bool(one.all))
             for one in arguments.edits
         ]
-        placed = place_replacements(target, wanted, "a.py", shown)
-    return apply_spans(text, sort_edit_spans(SearchableText(text), placed.spans_by_edit, "a.py"))
+        placed = locate_replacements(target, wanted, "a.py", shown)
+    return replace_text_spans(text, sort_edit_spans(SearchableText(text), placed.spans_by_edit, "a.py"))
 
 
 def random_call(source: random.Random) -> tuple[EditMode, dict[str, Any]]:
@@ -269,7 +277,7 @@ def test_only_what_the_engine_would_refuse_is_lost() -> None:
     found = refused = 0
     for _ in range(500):
         mode, raw = random_call(source)
-        shown = ShownLines(lines=dict(enumerate(TEXT.split("\n"), 1)) if source.random() < 0.7 else {})
+        shown = LinesShownToModel(lines=dict(enumerate(TEXT.split("\n"), 1)) if source.random() < 0.7 else {})
         why = lost(mode, raw, TEXT, shown)
         try:
             finished(mode, json.loads(json.dumps(raw)), TEXT, shown)
@@ -290,7 +298,7 @@ def test_a_mistake_that_is_understood_is_not_lost(mistake: Mistake) -> None:
     if mistake.name.endswith(".ipynb"):
         return
     raw = {"path": "a.py", **mistake.arguments()}
-    shown = ShownLines(lines=dict(enumerate(text.split("\n"), 1)))
+    shown = LinesShownToModel(lines=dict(enumerate(text.split("\n"), 1)))
     assert lost("replace", raw, text, shown) is None or mistake.after is None
 
 
@@ -298,5 +306,5 @@ def test_a_lost_edit_is_refused_in_the_words_of_the_engine() -> None:
     edits = [{"oldText": "name_3(a, b)", "newText": "x"}, {"oldText": "nowhere", "newText": "y"}]
     arguments = {"path": "a.py", "edits": edits}
     with pytest.raises(ToolError) as problem:
-        finished("replace", arguments, TEXT, ShownLines())
-    assert lost("replace", arguments, TEXT, ShownLines()) == str(problem.value)
+        finished("replace", arguments, TEXT, LinesShownToModel())
+    assert lost("replace", arguments, TEXT, LinesShownToModel()) == str(problem.value)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.base import ToolError
-from tools.edits.dialects.replacing import TextReplacement
-from tools.edits.diffs import diff_texts, split_at_line_feeds
-from tools.edits.editing import apply_edits
-from tools.edits.shown_lines import ShownLines
-from tools.edits.syntax_checks import FileSyntax, SyntaxChecks
+from tools.edits.dialects.old_text_replacement import TextReplacement
+from tools.edits.diffs import make_diff_of_texts, split_at_line_feeds
+from tools.edits.edited_text import apply_replacements
+from tools.edits.shown_lines import LinesShownToModel
+from tools.edits.syntax_checks import FileSyntaxCheck, SyntaxCheckCache
+from tools.tool_definition import ToolError
 
 WORDS = st.text(st.sampled_from("abcé漢😀()=;'\"- "), min_size=0, max_size=8)
 INDENT = st.sampled_from(["", "  ", "    ", "\t", "\t\t", "      "])
@@ -33,9 +33,9 @@ def files(draw: st.DrawFn) -> tuple[list[str], list[str], str]:
     return lines, endings, draw(ENCODINGS)
 
 
-def unread(text: str) -> FileSyntax:
+def unread(text: str) -> FileSyntaxCheck:
     """Returns a file of a language without a grammar."""
-    return SyntaxChecks().check_file("f", text)
+    return SyntaxCheckCache().check_file("f", text)
 
 
 def perturb(old: list[str], how: str) -> list[str]:
@@ -81,9 +81,13 @@ def test_an_edit_equals_the_reference_model(
     content = raw.encode(encoding)
     if is_broken:
         with pytest.raises(ToolError):
-            apply_edits(content, tuple(edits), "f", ShownLines(lines=dict(enumerate(lines, 1))), unread)
+            apply_replacements(
+                content, tuple(edits), "f", LinesShownToModel(lines=dict(enumerate(lines, 1))), unread
+            )
         return
-    edited = apply_edits(content, tuple(edits), "f", ShownLines(lines=dict(enumerate(lines, 1))), unread)
+    edited = apply_replacements(
+        content, tuple(edits), "f", LinesShownToModel(lines=dict(enumerate(lines, 1))), unread
+    )
     wanted = "".join(line + ending for line, ending in expected)
     if how == "indent":  # new lines lose the shift that the old ones had
         wanted = wanted.replace("    N", "N")
@@ -112,7 +116,7 @@ def test_a_diff_is_one_that_patch_understands(
 ) -> None:
     old = old[:-1] + "x" if cut_old else old
     new = new[:-1] + "y" if cut_new else new
-    diff = diff_texts("f", old, new)
+    diff = make_diff_of_texts("f", old, new)
     if old == new:
         assert (diff.patch, diff.added, diff.removed) == ("", 0, 0)
         return

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from tools.base import ToolError
-from tools.edits.dialects.anchored import AnchoredEdit, place_anchored_edits
-from tools.edits.dialects.anchors import compute_line_tag
-from tools.edits.editable_text import FileText, apply_spans
-from tools.files.encoding import UTF8
-from tools.files.snapshots import FileSnapshot
+from tools.edits.dialects.anchored_edits import AnchoredEdit, locate_anchored_edits
+from tools.edits.dialects.line_anchors import compute_anchor_tag
+from tools.edits.editable_text import DecodedFileText, replace_text_spans
+from tools.files.shown_file_versions import ShownFileVersionText
+from tools.files.text_encoding import UTF8_ENCODING
+from tools.tool_definition import ToolError
 
 EDITS = 700
 
@@ -83,19 +83,21 @@ def test_a_stale_anchor_finds_its_lines_or_is_refused(changes: int, least: float
         place = meant(was, now, first, last)
         texts = [line.text for line in was]
         text = "".join(f"{line.text}\n" for line in now)
-        target = FileText(text=text, raw_text=text, encoding=UTF8, line_endings="lf")
-        shown = FileSnapshot(lines=(*texts, ""), shown=frozenset(range(1, len(was) + 1)))
+        target = DecodedFileText(text=text, raw_text=text, encoding=UTF8_ENCODING, line_endings="lf")
+        shown = ShownFileVersionText(lines=(*texts, ""), shown=frozenset(range(1, len(was) + 1)))
         edit = AnchoredEdit(
-            first_anchor=f"{first + 1}{compute_line_tag(first + 1, texts[first])}",
-            last_anchor=f"{last + 1}{compute_line_tag(last + 1, texts[last])}",
+            first_anchor=f"{first + 1}{compute_anchor_tag(first + 1, texts[first])}",
+            last_anchor=f"{last + 1}{compute_anchor_tag(last + 1, texts[last])}",
             new_lines=("HERE",),
         )
         try:
-            placed = place_anchored_edits(target, (edit,), "f", (shown,))
+            placed = locate_anchored_edits(target, (edit,), "f", (shown,))
         except ToolError:
             right += place is None
             continue
-        made = apply_spans(text, [span for spans in placed.spans_by_edit for span in spans]).split("\n")
+        made = replace_text_spans(text, [span for spans in placed.spans_by_edit for span in spans]).split(
+            "\n"
+        )
         if place is not None and made.index("HERE") == place and len(made) == len(now) + 1 - (last - first):
             right += 1
         else:
@@ -109,9 +111,9 @@ def test_runs_of_lines_are_found_in_large_texts_without_comparing_all_with_all()
     lines = [f"line {number % 97}" for number in range(20_000)]
     now = [*lines[:9_000], "new", *lines[9_000:]]
     text = "\n".join(now) + "\n"
-    target = FileText(text=text, raw_text=text, encoding=UTF8, line_endings="lf")
-    shown = FileSnapshot(lines=(*lines, ""), shown=frozenset(range(1, 20_001)))
-    edit = AnchoredEdit(first_anchor=f"15000{compute_line_tag(15_000, lines[14_999])}", new_lines=("HERE",))
-    placed = place_anchored_edits(target, (edit,), "f", (shown,))
-    made = apply_spans(text, [span for spans in placed.spans_by_edit for span in spans]).split("\n")
+    target = DecodedFileText(text=text, raw_text=text, encoding=UTF8_ENCODING, line_endings="lf")
+    shown = ShownFileVersionText(lines=(*lines, ""), shown=frozenset(range(1, 20_001)))
+    edit = AnchoredEdit(first_anchor=f"15000{compute_anchor_tag(15_000, lines[14_999])}", new_lines=("HERE",))
+    placed = locate_anchored_edits(target, (edit,), "f", (shown,))
+    made = replace_text_spans(text, [span for spans in placed.spans_by_edit for span in spans]).split("\n")
     assert made[15_000] == "HERE"

@@ -7,8 +7,8 @@ import pytest
 
 from bench.edit_corpus import closer_removals, corpus, count_languages, harmless_edits
 from tests.tools.conftest import ToolCaller
-from tools.edits.dialects.matching import TextEdit
-from tools.edits.syntax_checks import MAX_CHECKED_BYTES, SyntaxChecks
+from tools.edits.dialects.old_text_matching import TextEdit
+from tools.edits.syntax_checks import MAX_SYNTAX_CHECKED_BYTES, SyntaxCheckCache
 
 
 def test_harmless_edits_are_hardly_ever_an_alarm() -> None:
@@ -35,7 +35,7 @@ def test_lost_closing_lines_are_found() -> None:
 def found_in(name: str, text: str, old: str, new: str) -> list[str] | None:
     start = text.index(old)
     span = TextEdit(start=start, end=start + len(old), new_text=new, strategy="exact")
-    problems = SyntaxChecks().check_file(name, text).new_problems(text, (span,))
+    problems = SyntaxCheckCache().check_file(name, text).find_new_syntax_errors(text, (span,))
     return None if problems is None else [f"{problem.line}: {problem.message}" for problem in problems]
 
 
@@ -68,7 +68,7 @@ def test_places_are_right_behind_letters_of_several_bytes() -> None:
 
 
 def test_what_is_too_large_is_not_looked_at() -> None:
-    assert found_in("a.js", "f();\n" * (MAX_CHECKED_BYTES // 5) + "g(1);\n", "g(1)", "g(") is None
+    assert found_in("a.js", "f();\n" * (MAX_SYNTAX_CHECKED_BYTES // 5) + "g(1);\n", "g(1)", "g(") is None
 
 
 async def test_a_warning_names_the_line_and_never_refuses(hands: ToolCaller, project: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.tools.conftest import ToolCaller
-from tools.base import ToolError
-from tools.operations import LocalFiles
-from tools.workspace import Workspace
+from tools.file_and_process_operations import LocalFileOperations
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolError
 
 NAMES = [
     "line\nfeed.txt",
@@ -139,7 +139,7 @@ async def test_searches_walk_past_odd_files_and_loops(hands: ToolCaller, project
         assert "real.txt" in await hands.text("find", pattern="*")
 
 
-class Unreadable(LocalFiles):
+class Unreadable(LocalFileOperations):
     """Gives permissions as an ordinary user has them, also when root runs the tests."""
 
     def open(self, path: str) -> Any:
@@ -150,7 +150,7 @@ class Unreadable(LocalFiles):
 
 async def test_an_unreadable_file_is_reported(project: Path) -> None:
     (project / "secret").write_text("x")
-    hands = ToolCaller(Workspace(project, files=Unreadable()))
+    hands = ToolCaller(SessionWorkspace(project, files=Unreadable()))
     for tool, arguments in (("read", {}), ("edit", CALLS["edit"]), ("write", CALLS["write"])):
         assert "permission denied" in await hands.error(tool, path="secret", **arguments)
     assert (project / "secret").read_text() == "x"
@@ -165,13 +165,13 @@ async def test_senseless_paths_are_refused(hands: ToolCaller, tool: str) -> None
 
 
 async def test_a_file_that_shrinks_while_it_is_read_is_reported(
-    hands: ToolCaller, project: Path, workspace: Workspace
+    hands: ToolCaller, project: Path, workspace: SessionWorkspace
 ) -> None:
     path = project / "a.txt"
     path.write_text("line\n" * 100_000)
     await hands("read", path="a.txt", offset=90_000)
 
-    class Shrinking(LocalFiles):
+    class Shrinking(LocalFileOperations):
         def open(self, path: str) -> Any:
             with Path(path).open("r+b") as file:
                 file.truncate(100)

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tests.tools.conftest import ToolCaller
-from tools.base import ToolError
-from tools.files.artifacts import Artifacts
-from tools.repomap.index.hidden_files import HiddenFiles
+from tools.files.output_artifacts import OutputArtifacts
+from tools.repomap.index.file_hiding_rules import FileHidingRules
 from tools.repomap.index.index_updates import open_index_for_writing
-from tools.repomap.map_rendering import estimate_tokens
-from tools.repomap.repository import MappedRepository
-from tools.workspace import Workspace
+from tools.repomap.mapped_repository import MappedRepository
+from tools.repomap.repository_map_rendering import estimate_tokens
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolError
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ async def hands(project: Path, tmp_path: Path) -> AsyncIterator[ToolCaller]:
     )
     (project / "other.py").write_text("def launch():\n    return 2\n")
     repository = MappedRepository(project, tmp_path / "cache")
-    workspace = Workspace(
-        project, artifacts=Artifacts(tmp_path / "session"), repositories=lambda cwd: repository
+    workspace = SessionWorkspace(
+        project, artifacts=OutputArtifacts(tmp_path / "session"), repositories=lambda cwd: repository
     )
     repository.complete_index(workers=0)
     yield ToolCaller(workspace)
@@ -154,7 +154,7 @@ async def test_other_patterns_are_searched_as_ever(hands: ToolCaller, pattern: s
 
 
 async def test_without_a_map_one_is_told_what_else_helps(project: Path, tmp_path: Path):
-    workspace = Workspace(project, artifacts=Artifacts(tmp_path / "session"))
+    workspace = SessionWorkspace(project, artifacts=OutputArtifacts(tmp_path / "session"))
     assert "Use grep and find" in await ToolCaller(workspace).error("locate", about="x")
     workspace.close()
 
@@ -183,10 +183,10 @@ async def test_what_a_rule_keeps_from_read_no_answer_of_the_map_shows(
     is_kept = [False]
     form = f"{project.resolve()}/kept/.*"
     repository = MappedRepository(
-        project, tmp_path / "cache", hidden=lambda: HiddenFiles((form,) if is_kept[0] else ())
+        project, tmp_path / "cache", hidden=lambda: FileHidingRules((form,) if is_kept[0] else ())
     )
-    workspace = Workspace(
-        project, artifacts=Artifacts(tmp_path / "session"), repositories=lambda cwd: repository
+    workspace = SessionWorkspace(
+        project, artifacts=OutputArtifacts(tmp_path / "session"), repositories=lambda cwd: repository
     )
     repository.complete_index(workers=0)  # before there was such a rule
     is_kept[0] = True
@@ -250,8 +250,8 @@ async def test_an_exact_name_is_found_before_there_is_an_index(project: Path, tm
         (project / f"part{number}.py").write_text(f"def part{number}():\n    return Harbour\n")
     (project / "zone.py").write_text("class Harbour:\n    def open_gate(self):\n        return 1\n")
     repository = MappedRepository(project, tmp_path / "cache")
-    workspace = Workspace(
-        project, artifacts=Artifacts(tmp_path / "session"), repositories=lambda cwd: repository
+    workspace = SessionWorkspace(
+        project, artifacts=OutputArtifacts(tmp_path / "session"), repositories=lambda cwd: repository
     )
     hands = ToolCaller(workspace)
     try:
@@ -265,4 +265,4 @@ async def test_an_exact_name_is_found_before_there_is_an_index(project: Path, tm
             assert "def open_gate(self):" in read
     finally:
         workspace.close()
-        repository.close_repository()
+        repository.close_index_of_repository()

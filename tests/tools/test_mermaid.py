@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tools.base import ToolContext, ToolError
+from tools.argument_schema import validate_tool_arguments
 from tools.builtin.mermaid import make_mermaid_tool
-from tools.files.artifacts import Artifacts
-from tools.results import ToolResult
-from tools.schema import validate_arguments
-from tools.workspace import Workspace
+from tools.files.output_artifacts import OutputArtifacts
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolContext, ToolError
+from tools.tool_result_values import ToolResult
 
 pytest.importorskip("termaid")
 GRAPH = "graph TD\n  A[Start] --> B[Stop]\n"
@@ -18,9 +18,9 @@ GRAPH = "graph TD\n  A[Start] --> B[Stop]\n"
 
 async def drawn(folder: Path, **given: object) -> ToolResult:
     tool = make_mermaid_tool()
-    workspace = Workspace(folder, artifacts=Artifacts(folder / "session"))
+    workspace = SessionWorkspace(folder, artifacts=OutputArtifacts(folder / "session"))
     context = ToolContext(call_id="c", cwd=folder, workspace=workspace)
-    result = await tool.run(validate_arguments(tool, dict(given)), context)
+    result = await tool.run(validate_tool_arguments(tool, dict(given)), context)
     tool.card(given, result)
     return result
 

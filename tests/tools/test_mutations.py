@@ -12,13 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.base import FileChange
-from tools.files.mutations import FileState, MutationQueue, NewContent, PendingMutation, content_hash
-from tools.operations import LocalFiles
+from tools.file_and_process_operations import LocalFileOperations
+from tools.files.file_changes import (
+    FileChangeQueue,
+    FileStateBeforeChange,
+    NewFileContent,
+    PendingFileChange,
+    hash_file_content,
+)
+from tools.tool_definition import FileChange
 
 
-def append(letter: str) -> Callable[[FileState | None], NewContent]:
-    return lambda state: NewContent(data=(state.data if state else b"") + letter.encode())
+def append(letter: str) -> Callable[[FileStateBeforeChange | None], NewFileContent]:
+    return lambda state: NewFileContent(data=(state.data if state else b"") + letter.encode())
 
 
 async def settle() -> None:
@@ -29,7 +35,7 @@ async def settle() -> None:
 
 
 async def test_changes_of_one_file_keep_the_call_order(tmp_path: Path) -> None:
-    queue = MutationQueue(LocalFiles())
+    queue = FileChangeQueue(LocalFileOperations())
     path = tmp_path / "file"
     names = [str(path), str(tmp_path / "link"), str(tmp_path / "hard")]
     path.write_text("")
@@ -46,19 +52,19 @@ async def test_changes_of_one_file_keep_the_call_order(tmp_path: Path) -> None:
 
 
 async def test_a_new_file_is_one_file_before_and_after_it_exists(tmp_path: Path) -> None:
-    queue = MutationQueue(LocalFiles())
+    queue = FileChangeQueue(LocalFileOperations())
     path = str(tmp_path / "new")
     await asyncio.gather(*(queue.change_file(path, letter, append(letter)) for letter in "abcdef"))
     assert (tmp_path / "new").read_text() == "abcdef"
 
 
 async def test_different_files_do_not_wait_for_each_other(tmp_path: Path) -> None:
-    queue = MutationQueue(LocalFiles())
+    queue = FileChangeQueue(LocalFileOperations())
     may_go_on = threading.Event()
 
-    def waits(state: FileState | None) -> NewContent:
+    def waits(state: FileStateBeforeChange | None) -> NewFileContent:
         may_go_on.wait()
-        return NewContent(data=b"late")
+        return NewFileContent(data=b"late")
 
     slow = asyncio.create_task(queue.change_file(str(tmp_path / "slow"), "1", waits))
     await queue.change_file(str(tmp_path / "fast"), "2", append("x"))
@@ -68,13 +74,13 @@ async def test_different_files_do_not_wait_for_each_other(tmp_path: Path) -> Non
 
 
 async def test_a_cancelled_waiter_neither_blocks_nor_lets_others_overtake(tmp_path: Path) -> None:
-    queue = MutationQueue(LocalFiles())
+    queue = FileChangeQueue(LocalFileOperations())
     path = str(tmp_path / "file")
     may_go_on = threading.Event()
 
-    def waits(state: FileState | None) -> NewContent:
+    def waits(state: FileStateBeforeChange | None) -> NewFileContent:
         may_go_on.wait()
-        return NewContent(data=b"first,")
+        return NewFileContent(data=b"first,")
 
     first = asyncio.create_task(queue.change_file(path, "1", waits))
     await settle()
@@ -92,15 +98,15 @@ async def test_a_cancelled_waiter_neither_blocks_nor_lets_others_overtake(tmp_pa
 
 
 async def test_a_change_that_has_begun_is_finished_and_told_though_its_caller_is_gone(tmp_path: Path) -> None:
-    queue = MutationQueue(LocalFiles())
+    queue = FileChangeQueue(LocalFileOperations())
     told: list[FileChange] = []
     queue.subscribe(told.append)
     began, may_go_on = threading.Event(), threading.Event()
 
-    def waits(state: FileState | None) -> NewContent:
+    def waits(state: FileStateBeforeChange | None) -> NewFileContent:
         began.set()
         may_go_on.wait()
-        return NewContent(data=b"done")
+        return NewFileContent(data=b"done")
 
     change = asyncio.create_task(queue.change_file(str(tmp_path / "file"), "1", waits))
     await asyncio.to_thread(began.wait)
@@ -115,10 +121,10 @@ async def test_a_change_that_has_begun_is_finished_and_told_though_its_caller_is
 
 
 async def test_each_change_is_reported_with_before_and_after(tmp_path: Path) -> None:
-    queue = MutationQueue(LocalFiles())
+    queue = FileChangeQueue(LocalFileOperations())
     told: list[FileChange] = []
-    heard: list[PendingMutation] = []
-    queue.subscribe_before(heard.append)
+    heard: list[PendingFileChange] = []
+    queue.subscribe_before_changes(heard.append)
     unsubscribe = queue.subscribe(told.append)
     path = tmp_path / "file"
     await queue.change_file(str(path), "1", append("a"))
@@ -128,7 +134,7 @@ async def test_each_change_is_reported_with_before_and_after(tmp_path: Path) -> 
     await queue.change_file(str(path), "3", append("c"))
     first, second = told
     assert (first.before_hash, first.mode_before) == (None, None)
-    assert first.after_hash == second.before_hash == content_hash(b"a")
+    assert first.after_hash == second.before_hash == hash_file_content(b"a")
     assert (second.mode_before, second.mode_after) == (0o600, 0o600)
     assert [(intent.before and intent.before.data, intent.data) for intent in heard] == [
         (None, b"a"),
@@ -138,13 +144,13 @@ async def test_each_change_is_reported_with_before_and_after(tmp_path: Path) -> 
 
 
 async def test_a_failing_change_leaves_the_file_and_is_not_reported(tmp_path: Path) -> None:
-    queue = MutationQueue(LocalFiles())
+    queue = FileChangeQueue(LocalFileOperations())
     told: list[FileChange] = []
     queue.subscribe(told.append)
     path = tmp_path / "file"
     path.write_text("old")
 
-    def fails(state: FileState | None) -> NewContent:
+    def fails(state: FileStateBeforeChange | None) -> NewFileContent:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
@@ -155,7 +161,7 @@ async def test_a_failing_change_leaves_the_file_and_is_not_reported(tmp_path: Pa
 
 
 async def test_a_listener_that_fails_loses_no_event_for_others(tmp_path: Path) -> None:
-    queue = MutationQueue(LocalFiles())
+    queue = FileChangeQueue(LocalFileOperations())
     told: list[FileChange] = []
     complaints: list[str] = []
     asyncio.get_running_loop().set_exception_handler(
@@ -181,7 +187,7 @@ async def test_any_interleaving_keeps_order_and_loses_nothing(
     tmp_path_factory: pytest.TempPathFactory, calls: list[tuple[int, bool]], cancelled: list[int]
 ) -> None:
     folder = tmp_path_factory.mktemp("queue")
-    queue = MutationQueue(LocalFiles())
+    queue = FileChangeQueue(LocalFileOperations())
     told: list[FileChange] = []
     queue.subscribe(told.append)
     (folder / "0").write_text("")
@@ -213,15 +219,15 @@ async def test_a_file_that_another_program_changes_meanwhile_is_read_again(tmp_p
     path.write_bytes(b"one\n")
     seen: list[bytes] = []
 
-    def compute(state: FileState | None) -> NewContent:
+    def compute(state: FileStateBeforeChange | None) -> NewFileContent:
         assert state is not None
         seen.append(state.data)
         if len(seen) == 1:
             with path.open("ab") as file:
                 file.write(b"theirs\n")
-        return NewContent(data=state.data.replace(b"one", b"two"))
+        return NewFileContent(data=state.data.replace(b"one", b"two"))
 
-    await MutationQueue(LocalFiles()).change_file(str(path), "1", compute)
+    await FileChangeQueue(LocalFileOperations()).change_file(str(path), "1", compute)
     assert seen == [b"one\n", b"one\ntheirs\n"]
     assert path.read_bytes() == b"two\ntheirs\n"
 
@@ -229,12 +235,12 @@ async def test_a_file_that_another_program_changes_meanwhile_is_read_again(tmp_p
 async def test_a_file_that_another_program_makes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "file"
 
-    def compute(state: FileState | None) -> NewContent:
+    def compute(state: FileStateBeforeChange | None) -> NewFileContent:
         if state is None:
             path.write_bytes(b"theirs\n")
-        return NewContent(data=(state.data if state else b"") + b"ours\n")
+        return NewFileContent(data=(state.data if state else b"") + b"ours\n")
 
-    await MutationQueue(LocalFiles()).change_file(str(path), "1", compute)
+    await FileChangeQueue(LocalFileOperations()).change_file(str(path), "1", compute)
     assert path.read_bytes() == b"theirs\nours\n"
 
 
@@ -244,13 +250,15 @@ async def test_a_concurrent_change_leaves_no_file_half_written(tmp_path: Path) -
         path.write_bytes(b"old\n")
     calls: list[int] = []
 
-    def compute(states: Sequence[FileState | None]) -> list[NewContent]:
+    def compute(states: Sequence[FileStateBeforeChange | None]) -> list[NewFileContent]:
         calls.append(1)
         if len(calls) == 1:
             paths[1].write_bytes(b"theirs, and longer\n")
-        return [NewContent(data=(state.data if state else b"") + b"ours\n") for state in states]
+        return [NewFileContent(data=(state.data if state else b"") + b"ours\n") for state in states]
 
-    await MutationQueue(LocalFiles()).change_all([str(path) for path in paths], "1", compute)
+    await FileChangeQueue(LocalFileOperations()).change_files_together(
+        [str(path) for path in paths], "1", compute
+    )
     assert [path.read_bytes() for path in paths] == [b"old\nours\n", b"theirs, and longer\nours\n"]
 
 
@@ -258,26 +266,26 @@ async def test_a_file_that_never_comes_to_rest_is_an_error_and_theirs_stays(tmp_
     path = tmp_path / "file"
     path.write_bytes(b"")
 
-    def compute(state: FileState | None) -> NewContent:
+    def compute(state: FileStateBeforeChange | None) -> NewFileContent:
         with path.open("ab") as file:
             file.write(b"x")
-        return NewContent(data=b"ours")
+        return NewFileContent(data=b"ours")
 
     with pytest.raises(OSError, match="Another program keeps changing it"):
-        await MutationQueue(LocalFiles()).change_file(str(path), "1", compute)
+        await FileChangeQueue(LocalFileOperations()).change_file(str(path), "1", compute)
     assert set(path.read_bytes()) == {ord("x")}
 
 
 _APPENDS = """
 import asyncio, sys
-from tools.files.mutations import MutationQueue, NewContent
-from tools.operations import LocalFiles
+from tools.files.file_changes import FileChangeQueue, NewFileContent
+from tools.file_and_process_operations import LocalFiles
 
 async def main(path, name):
-    queue = MutationQueue(LocalFiles())
+    queue = FileChangeQueue(LocalFiles())
     for number in range(150):
         line = f"{name} {number}\\n".encode()
-        await queue.change_file(path, line.decode(), lambda state: NewContent(data=state.data + line))
+        await queue.change_file(path, line.decode(), lambda state: NewFileContent(data=state.data + line))
 
 asyncio.run(main(*sys.argv[1:]))
 """

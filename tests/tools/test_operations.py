@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tests.tools.conftest import ToolCaller
-from tools.base import FileChange
-from tools.operations import CommandLine, DirectoryEntry, FileStat
+from tools.file_and_process_operations import CommandLine, DirectoryEntry, FileStat
 from tools.running.local_processes import LocalProcess, LocalProcesses
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import FileChange
 
 
 class FilesInMemory:
@@ -52,7 +52,7 @@ class FilesInMemory:
 
 async def test_files_may_be_anywhere() -> None:
     files = FilesInMemory(**{"a.txt": "one\ntwo\n", "src/b.py": "x = 1\n"})
-    workspace = Workspace(Path("/far"), files=files)
+    workspace = SessionWorkspace(Path("/far"), files=files)
     changes: list[FileChange] = []
     workspace.mutations.subscribe(changes.append)
     hands = ToolCaller(workspace)
@@ -84,7 +84,7 @@ class Elsewhere(LocalProcesses):
 
 async def test_processes_may_be_anywhere(project: Path) -> None:
     processes = Elsewhere()
-    hands = ToolCaller(Workspace(project, processes=processes))
+    hands = ToolCaller(SessionWorkspace(project, processes=processes))
     assert await hands.text("bash", command="echo $PLACE") == "far"
     assert processes.commands[0][1:] == ("-c", "echo $PLACE")
     processes.close()

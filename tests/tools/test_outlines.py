@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import ToolCaller
-from tools.filemap.rendering.map_rendering import map_budget_for_window
+from tools.filemap.rendering.file_map_rendering import file_map_byte_budget
 
 CODE = """\
 import os
@@ -37,7 +37,7 @@ async def test_a_map_is_small_for_a_model_with_a_small_window(hands: ToolCaller,
     (project / "b.py").write_text("".join(f"def function_{n}():\n    pass\n" for n in range(4000)))
     large = await hands.text("read", path="b.py", map=True)
     small = await hands.text("read", path="b.py", map=True, within=hands.context(model_window=32_000))
-    assert len(small.encode()) <= map_budget_for_window(32_000, is_asked=True) < len(large.encode())
+    assert len(small.encode()) <= file_map_byte_budget(32_000, is_asked=True) < len(large.encode())
 
 
 async def test_maps_are_kept_where_the_workspace_says(

@@ -8,15 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.permits.shell.command_line import judge_command
+from app.permits.shell.command_line import judge_command_line
 from tests.permits.lists import PLACE
 from tests.tools.conftest import ToolCaller
-from tools.running.interceptor import InterceptRule, find_better_tool, find_pattern_error
+from tools.running.command_interceptor import (
+    CommandInterceptRule,
+    find_intercept_pattern_error,
+    find_tool_instead_of_command,
+)
 from tools.running.shell_settings import ShellSettings
 from tools.running.user_shell import shell_snapshot as own_shell
-from tools.running.user_shell.shell_snapshot import UserShell, get_user_shell_snapshot
-from tools.running.user_shell.startup_scripts import REPORT_SECTION_MARK
-from tools.workspace import Workspace
+from tools.running.user_shell.shell_snapshot import UserShellSnapshotCache, get_user_shell_snapshot
+from tools.running.user_shell.startup_scripts import SHELL_REPORT_SECTION_MARK
+from tools.session_workspace import SessionWorkspace
 
 
 @pytest.fixture
@@ -27,14 +31,16 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def own(workspace: Workspace, home: Path, tmp_path: Path) -> UserShell:
-    made = UserShell(tmp_path / "kept", home)
+def own(workspace: SessionWorkspace, home: Path, tmp_path: Path) -> UserShellSnapshotCache:
+    made = UserShellSnapshotCache(tmp_path / "kept", home)
     settings = ShellSettings(shell_path="/bin/bash", user_shell=made)
     workspace.shell_settings = lambda: settings
     return made
 
 
-async def test_aliases_functions_and_options_are_there(hands: ToolCaller, own: UserShell, home: Path) -> None:
+async def test_aliases_functions_and_options_are_there(
+    hands: ToolCaller, own: UserShellSnapshotCache, home: Path
+) -> None:
     (home / ".bashrc").write_text(
         "case $- in *i*) ;; *) return;; esac\n"
         "alias ll='ls -l' quoted='echo \"it'\\''s\"'\n"
@@ -55,7 +61,9 @@ async def test_aliases_functions_and_options_are_there(hands: ToolCaller, own: U
     ]
 
 
-async def test_what_holds_a_secret_is_left_out(hands: ToolCaller, own: UserShell, home: Path) -> None:
+async def test_what_holds_a_secret_is_left_out(
+    hands: ToolCaller, own: UserShellSnapshotCache, home: Path
+) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     (home / ".bashrc").write_text(f"alias pull='git -c x={token} pull'\nalias fine='echo fine'\nT={token}\n")
     assert await hands.text("bash", command="fine") == "fine"
@@ -64,7 +72,7 @@ async def test_what_holds_a_secret_is_left_out(hands: ToolCaller, own: UserShell
 
 
 async def test_secrets_by_name_and_aliases_of_several_lines(
-    hands: ToolCaller, own: UserShell, home: Path
+    hands: ToolCaller, own: UserShellSnapshotCache, home: Path
 ) -> None:
     (home / ".bashrc").write_text(
         "alias dep='API_TOKEN=hunter2-and-more deploy'\n"
@@ -85,7 +93,7 @@ SHELLS = [
 
 
 @pytest.fixture
-def own_of(shell: str, own: UserShell, workspace: Workspace) -> UserShell:
+def own_of(shell: str, own: UserShellSnapshotCache, workspace: SessionWorkspace) -> UserShellSnapshotCache:
     settings = ShellSettings(shell_path=shutil.which(shell), user_shell=own)
     workspace.shell_settings = lambda: settings
     return own
@@ -108,7 +116,7 @@ ENDS = {
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("rest", ENDS.values(), ids=ENDS)
 async def test_definitions_survive_every_end_of_start_up_files(
-    rest: str, shell: str, hands: ToolCaller, own_of: UserShell, home: Path
+    rest: str, shell: str, hands: ToolCaller, own_of: UserShellSnapshotCache, home: Path
 ) -> None:
     _start_up(home, shell, rest)
     assert await hands.text("bash", command="early; greet") == "early\nhello"
@@ -133,7 +141,7 @@ GOES_ON = {
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("rest", GOES_ON.values(), ids=GOES_ON)
 async def test_start_up_files_may_do_what_they_like(
-    rest: str, shell: str, hands: ToolCaller, own_of: UserShell, home: Path
+    rest: str, shell: str, hands: ToolCaller, own_of: UserShellSnapshotCache, home: Path
 ) -> None:
     _start_up(home, shell, rest)
     assert (await hands.text("bash", command="early; greet")).split() == ["early", "hello"]
@@ -143,9 +151,14 @@ async def test_start_up_files_may_do_what_they_like(
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("rest", ["while true; do sleep 1; done", "while :; do :; done", "sleep 99"])
 async def test_start_up_files_that_hang_say_what_they_had(
-    rest: str, shell: str, hands: ToolCaller, own_of: UserShell, home: Path, monkeypatch: pytest.MonkeyPatch
+    rest: str,
+    shell: str,
+    hands: ToolCaller,
+    own_of: UserShellSnapshotCache,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(own_shell, "SNAPSHOT_TIMEOUT", 0.5)
+    monkeypatch.setattr(own_shell, "SHELL_SNAPSHOT_TIMEOUT", 0.5)
     monkeypatch.setattr(own_shell, "_INTERRUPT_GRACE_SECONDS", 20.0)
     _start_up(home, shell, rest)
     assert await hands.text("bash", command="early; greet") == "early\nhello"
@@ -153,7 +166,9 @@ async def test_start_up_files_that_hang_say_what_they_had(
     assert own_of.last_snapshot.problem == "its start-up files took longer than 0.5 s"
 
 
-async def test_without_a_word_commands_run_without(hands: ToolCaller, own: UserShell, home: Path) -> None:
+async def test_without_a_word_commands_run_without(
+    hands: ToolCaller, own: UserShellSnapshotCache, home: Path
+) -> None:
     (home / ".bashrc").write_text("kill -9 $$")
     assert await hands.text("bash", command="echo runs") == "runs"
     assert own.last_snapshot is not None and not own.last_snapshot.file
@@ -162,14 +177,17 @@ async def test_without_a_word_commands_run_without(hands: ToolCaller, own: UserS
 
 async def test_a_half_word_is_left_out() -> None:
     text, found = own_shell._parse_report(
-        f"set -o pipefail\n{REPORT_SECTION_MARK}alias\nalias a='1'\n{REPORT_SECTION_MARK}alias\nalias b='echo ",
+        f"set -o pipefail\n{SHELL_REPORT_SECTION_MARK}alias\nalias a='1'\n"
+        f"{SHELL_REPORT_SECTION_MARK}alias\nalias b='echo ",
         "bash",
     )
     assert found.aliases == {"a": "1"} and "alias b" not in text and found.options == ("pipefail",)
     assert found.problem == "it did not come to the end of what it has"
 
 
-async def test_taken_anew_it_is_what_the_files_say_now(hands: ToolCaller, own: UserShell, home: Path) -> None:
+async def test_taken_anew_it_is_what_the_files_say_now(
+    hands: ToolCaller, own: UserShellSnapshotCache, home: Path
+) -> None:
     (home / ".bashrc").write_text("alias early='echo early'")
     assert await hands.text("bash", command="early") == "early"
     before = own.last_snapshot
@@ -183,9 +201,11 @@ async def test_taken_anew_it_is_what_the_files_say_now(hands: ToolCaller, own: U
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
-async def test_zsh_has_its_own(hands: ToolCaller, workspace: Workspace, home: Path, tmp_path: Path) -> None:
+async def test_zsh_has_its_own(
+    hands: ToolCaller, workspace: SessionWorkspace, home: Path, tmp_path: Path
+) -> None:
     zsh = shutil.which("zsh")
-    settings = ShellSettings(shell_path=zsh, user_shell=UserShell(tmp_path / "kept", home))
+    settings = ShellSettings(shell_path=zsh, user_shell=UserShellSnapshotCache(tmp_path / "kept", home))
     workspace.shell_settings = lambda: settings
     (home / ".zshenv").write_text("ZDOTDIR=$HOME/elsewhere\n")
     (home / "elsewhere").mkdir()
@@ -202,7 +222,8 @@ def test_the_gate_knows_what_names_mean() -> None:
         PLACE, shell_aliases={"ls": "rm -rf ~", "gst": "git status"}, shell_functions=frozenset({"deploy_it"})
     )
     found: dict[str, Any] = {
-        text: judge_command(text, place).risk for text in ("ls", "gst", "gst | head", "deploy_it", "cat a")
+        text: judge_command_line(text, place).risk
+        for text in ("ls", "gst", "gst | head", "deploy_it", "cat a")
     }
     assert found == {
         "ls": "forbidden",
@@ -219,23 +240,27 @@ def test_the_gate_knows_what_names_mean() -> None:
 )
 def test_a_name_that_hides_a_program_is_judged_as_the_program_too(text: str) -> None:
     place = msgspec.structs.replace(PLACE, shell_aliases={"rm": "echo"}, shell_functions=frozenset({"rm"}))
-    assert judge_command(text, place).risk == "forbidden"
+    assert judge_command_line(text, place).risk == "forbidden"
 
 
 def test_rules_of_one_s_own_go_first_and_broken_ones_are_named() -> None:
     rules = (
-        InterceptRule(pattern="(", tool="read", message="never"),
-        InterceptRule(pattern=r"cat\b", tool="bash", message="Use bat."),
+        CommandInterceptRule(pattern="(", tool="read", message="never"),
+        CommandInterceptRule(pattern=r"cat\b", tool="bash", message="Use bat."),
     )
-    assert find_pattern_error(rules[0].pattern) and not find_pattern_error(rules[1].pattern)
-    refused = find_better_tool("cat a", "cat a", ("bash", "read"), rules)
+    assert find_intercept_pattern_error(rules[0].pattern) and not find_intercept_pattern_error(
+        rules[1].pattern
+    )
+    refused = find_tool_instead_of_command("cat a", "cat a", ("bash", "read"), rules)
     assert refused == "Blocked: Use bat.\n\nOriginal command: cat a"
-    assert find_better_tool("cat a", "cat a", ("edit",), rules) is None
-    slow = InterceptRule(pattern=r"(a+)+$", tool="read", message="never")
-    assert find_better_tool("a" * 40 + "!", "", ("read",), (slow,)) is None
+    assert find_tool_instead_of_command("cat a", "cat a", ("edit",), rules) is None
+    slow = CommandInterceptRule(pattern=r"(a+)+$", tool="read", message="never")
+    assert find_tool_instead_of_command("a" * 40 + "!", "", ("read",), (slow,)) is None
 
 
-async def test_without_terminals_a_command_runs_and_says_so(hands: ToolCaller, workspace: Workspace) -> None:
+async def test_without_terminals_a_command_runs_and_says_so(
+    hands: ToolCaller, workspace: SessionWorkspace
+) -> None:
     workspace.shell_settings = lambda: ShellSettings(has_terminals=False)
     text = await hands.text("bash", command="echo ran", pty=True)
     assert text == "ran\n\n[This ran without a terminal: the setting bash.pty is off.]"

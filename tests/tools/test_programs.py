@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.sources import files, name
-from tools.running.programs import RunningProgram
+from tools.running.child_programs import ChildProgram
 
 LOUD = (
     sys.executable,
@@ -21,7 +21,7 @@ SLEEPS = ("sh", "-c", "sleep 7423 & sleep 7423")
 
 
 async def test_it_is_fed_heard_and_waited_for() -> None:
-    async with await RunningProgram.start(LOUD, is_fed=True, keeps_errors=True) as program:
+    async with await ChildProgram.start(LOUD, is_fed=True, keeps_errors=True) as program:
         _, out, errors = await asyncio.gather(
             program.write_stdin(b"tide"), program.stdout.read(), program.stderr.read()
         )
@@ -29,7 +29,7 @@ async def test_it_is_fed_heard_and_waited_for() -> None:
 
 
 async def test_leaving_the_block_ends_the_group() -> None:
-    async with await RunningProgram.start(SLEEPS) as program:
+    async with await ChildProgram.start(SLEEPS) as program:
         assert program.exit_code is None
     assert program.exit_code == -9
     assert await asyncio.wait_for(program.stdout.read(), 5) == b""
@@ -37,7 +37,7 @@ async def test_leaving_the_block_ends_the_group() -> None:
 
 async def test_a_program_that_is_not_there_raises(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        await RunningProgram.start((str(tmp_path / "nothing"),))
+        await ChildProgram.start((str(tmp_path / "nothing"),))
 
 
 @pytest.mark.parametrize("rounds", range(6))
@@ -45,7 +45,7 @@ def test_closing_the_loop_while_it_starts_does_not_hang(rounds: int) -> None:
     """So many turns of the loop behind the wish to start, which is where asyncio's own subprocesses wait for ever."""
 
     async def leave() -> None:
-        starting = asyncio.ensure_future(RunningProgram.start(SLEEPS, is_fed=True, keeps_errors=True))
+        starting = asyncio.ensure_future(ChildProgram.start(SLEEPS, is_fed=True, keeps_errors=True))
         for _ in range(rounds):
             await asyncio.sleep(0)
         del starting

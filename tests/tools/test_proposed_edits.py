@@ -5,18 +5,18 @@ import random
 import pytest
 
 from tests.tools.test_edit_preview import CALLS, NEW, TEXT, seen
+from tools.argument_schema import validate_tool_arguments
 from tools.builtin.edit import make_edit_tool_for_mode
 from tools.builtin.write import make_write_tool
 from tools.edits.dialects.edit_modes import EditMode
-from tools.edits.edit_preview import PreviewFile
+from tools.edits.edit_preview import FileBeforePreviewedCall
 from tools.edits.proposed_files import (
     ProposedFile,
     can_rewrite_arguments,
     compute_proposed_files,
     rewrite_arguments,
 )
-from tools.edits.shown_lines import ShownLines
-from tools.schema import validate_arguments
+from tools.edits.shown_lines import LinesShownToModel
 
 
 @pytest.mark.parametrize("number", range(len(CALLS)))
@@ -58,8 +58,8 @@ def test_a_call_made_anew_leaves_the_wanted_text(seed: int, mode: EditMode) -> N
     if not before:
         return  # an empty file has no text to replace
     assert made is not None
-    validate_arguments(make_edit_tool_for_mode(mode), made)
-    shown = ShownLines(lines=dict(enumerate(before.split("\n"), 1)))
+    validate_tool_arguments(make_edit_tool_for_mode(mode), made)
+    shown = LinesShownToModel(lines=dict(enumerate(before.split("\n"), 1)))
     (left,) = compute_proposed_files(made, seen(before, shown=shown))
     assert left.new_text == wanted
 
@@ -77,10 +77,10 @@ def test_a_patch_made_anew_adds_and_removes_only_what_is_left() -> None:
     )
     made = rewrite_arguments(ARGUMENTS["patch"], files, {"new.py": "edited\n", "other.py": None})
     assert made is not None
-    validate_arguments(make_edit_tool_for_mode("patch"), made)
+    validate_tool_arguments(make_edit_tool_for_mode("patch"), made)
     texts = {"gone.py": "x = 1\n", "a.py": TEXT}
 
-    def look(path: str) -> PreviewFile:
+    def look(path: str) -> FileBeforePreviewedCall:
         return seen(texts.get(path, ""), name=path if path in texts else "")(path)
 
     left = {one.sent_path: one.new_text for one in compute_proposed_files(made, look)}

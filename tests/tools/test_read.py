@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tools.conftest import ToolCaller
-from tools.files.encoding import detect_encoding
-from tools.files.line_index import LineIndexes
-from tools.files.pages import PageRequest, load_page
-from tools.results import ImageBlock, ImagePart
-from tools.threads import StopFlag
+from tools.files.file_pages import FilePageRequest, read_file_page
+from tools.files.line_index import LineIndexCache
+from tools.files.text_encoding import detect_encoding
+from tools.thread_work import StopFlag
+from tools.tool_result_values import ImageBlock, ImagePart
 
 
 def numbered(count: int) -> str:
@@ -302,14 +302,14 @@ def test_pages_put_together_are_the_file(
     path.write_bytes(data)
     if not text or detect_encoding(data) is None:
         return
-    indexes = LineIndexes()
+    indexes = LineIndexCache()
     shown: list[str] = []
     offset = 1
     version = (0, 0, len(data), 0)
     while True:
         with path.open("rb", buffering=0) as file:
-            request = PageRequest(offset=offset, limit=limit)
-            page = load_page(file, "f", version, request, indexes, StopFlag())
+            request = FilePageRequest(offset=offset, limit=limit)
+            page = read_file_page(file, "f", version, request, indexes, StopFlag())
         assert len(page.lines) <= limit
         assert page.total_lines == text.count("\n") + (0 if text.endswith("\n") else 1)
         shown += page.lines

@@ -5,18 +5,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.base import Tool
 from tools.builtin.edit import make_edit_tool_for_mode
-from tools.registry import builtin_tools
-from tools.tools_page import format_tools_page
+from tools.tool_definition import Tool
+from tools.tool_registry import builtin_tools
+from tools.tools_doc_page import format_tools_doc_page
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_has_the_tools_as_they_are() -> None:
     page = (ROOT / "docs/tools.md").read_text(encoding="utf-8")
-    assert page.endswith(format_tools_page(builtin_tools())), (
-        "run python -m tools.tools_page and put its output into docs/tools.md"
+    assert page.endswith(format_tools_doc_page(builtin_tools())), (
+        "run python -m tools.tools_doc_page and put its output into docs/tools.md"
     )
 
 
@@ -41,7 +41,7 @@ def test_each_tool_is_defined_once_and_in_full() -> None:
 
 def test_having_the_tools_loads_nothing_heavy() -> None:
     code = (
-        "import sys, tools.registry; tools.registry.builtin_tools();"
+        "import sys, tools.tool_registry; tools.tool_registry.builtin_tools();"
         "print(*sorted({name.split('.')[0] for name in sys.modules} & "
         "{'textual', 'rich', 'httpcore2', 'tree_sitter', 'PIL', 'pygments', 'app', 'widgets', 'openai'}))"
     )

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.files.artifacts import Artifacts
-from tools.running.rolling_output import NewOutputReader, RollingOutput
-from tools.text import render_plain_output
+from tools.files.output_artifacts import OutputArtifacts
+from tools.running.command_output_buffer import CommandOutputBuffer, NewCommandOutputReader
+from tools.text_sanitizing import render_plain_output
 
 PIECES = st.lists(
     st.binary(max_size=12) | st.sampled_from([b"\n", "é漢😀".encode(), b"\x1b[31m", b"\r"]), max_size=40
@@ -23,8 +23,8 @@ def test_any_way_of_arriving_gives_the_same(
     tmp_path_factory: pytest.TempPathFactory, text: str, data: st.DataObject
 ) -> None:
     raw = text.encode()
-    output = RollingOutput(Artifacts(tmp_path_factory.mktemp("a")), "bash")
-    delta = NewOutputReader(output)
+    output = CommandOutputBuffer(OutputArtifacts(tmp_path_factory.mktemp("a")), "bash")
+    delta = NewCommandOutputReader(output)
     shown = ""
     position = 0
     while position < len(raw):
@@ -44,7 +44,7 @@ def test_a_cut_end_is_valid_text_and_the_artifact_is_everything(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes]
 ) -> None:
     raw = b"".join(pieces) * (700_000 // max(1, sum(map(len, pieces))))
-    output = RollingOutput(Artifacts(tmp_path_factory.mktemp("a")), "bash")
+    output = CommandOutputBuffer(OutputArtifacts(tmp_path_factory.mktemp("a")), "bash")
     for start in range(0, len(raw), 99_991):
         output.feed(raw[start : start + 99_991])
     end = output.finish()
@@ -58,7 +58,7 @@ def test_a_cut_end_is_valid_text_and_the_artifact_is_everything(
 
 
 def test_memory_stays_bounded(tmp_path: Path) -> None:
-    output = RollingOutput(Artifacts(tmp_path), "bash")
+    output = CommandOutputBuffer(OutputArtifacts(tmp_path), "bash")
     chunk = b"0123456789abcde\n" * 4096
     tracemalloc.start()
     for _ in range(1000):
@@ -72,7 +72,7 @@ def test_memory_stays_bounded(tmp_path: Path) -> None:
 
 
 def test_the_file_stops_growing_at_its_limit_and_says_so(tmp_path: Path) -> None:
-    output = RollingOutput(Artifacts(tmp_path, command_bytes=1_000_000), "bash")
+    output = CommandOutputBuffer(OutputArtifacts(tmp_path, command_bytes=1_000_000), "bash")
     for _ in range(50):
         output.feed(b"x" * 99 + b"\n" + b"y" * 99_900)
     end = output.finish()
@@ -82,7 +82,7 @@ def test_the_file_stops_growing_at_its_limit_and_says_so(tmp_path: Path) -> None
 
 
 def test_a_disk_that_fills_up_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    output = RollingOutput(Artifacts(tmp_path), "bash")
+    output = CommandOutputBuffer(OutputArtifacts(tmp_path), "bash")
     output.feed(b"line\n" * 100_000)
 
     def full(descriptor: int, data: bytes) -> int:
@@ -97,14 +97,14 @@ def test_a_disk_that_fills_up_stops_nothing(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_short_output_leaves_nothing_on_disk(tmp_path: Path) -> None:
-    output = RollingOutput(Artifacts(tmp_path / "session"), "bash")
+    output = CommandOutputBuffer(OutputArtifacts(tmp_path / "session"), "bash")
     output.feed(b"short\n")
     assert output.finish().artifact is None
     assert not (tmp_path / "session").exists()
 
 
 def test_artifacts_without_a_session_file_go_with_the_session() -> None:
-    artifacts = Artifacts()
+    artifacts = OutputArtifacts()
     artifact, descriptor = artifacts.create("odd/../name")
     os.close(descriptor)
     assert artifact.path.name == "0.odd-name.log"

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from tools.base import Tool, ToolContext
-from tools.registry import builtin_tools
-from tools.results import ToolResult, text_result
-from tools.schema import ToolArgumentsError, make_arguments_schema, validate_arguments
+from tools.argument_schema import ToolArgumentsError, make_arguments_schema, validate_tool_arguments
+from tools.tool_definition import Tool, ToolContext
+from tools.tool_registry import builtin_tools
+from tools.tool_result_values import ToolResult, text_result
 
 
 class Inner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -36,7 +36,7 @@ TOOL = Tool(
 
 
 def fit(**raw: Any) -> Everything:
-    return validate_arguments(TOOL, {"path": "p", **raw})
+    return validate_tool_arguments(TOOL, {"path": "p", **raw})
 
 
 def test_a_schema_stands_alone() -> None:
@@ -107,12 +107,12 @@ def test_what_does_not_fit_is_refused_by_its_name(raw: dict[str, Any], words: st
 @pytest.mark.parametrize("raw", [None, "text", 3, [], [1]])
 def test_arguments_have_to_be_an_object(raw: Any) -> None:
     with pytest.raises(ToolArgumentsError, match="expected an object"):
-        validate_arguments(TOOL, raw)
+        validate_tool_arguments(TOOL, raw)
 
 
 def test_huge_arguments_are_not_thrown_back_whole() -> None:
     with pytest.raises(ToolArgumentsError) as failure:
-        validate_arguments(TOOL, {"other": "x" * 100_000})
+        validate_tool_arguments(TOOL, {"other": "x" * 100_000})
     assert len(str(failure.value)) < 3_000
 
 
@@ -130,7 +130,7 @@ def test_a_tool_with_only_a_schema_gets_a_dict() -> None:
             "additionalProperties": False,
         },
     )
-    assert validate_arguments(tool, {"n": "3", "x": "word"}) == {"n": 3, "x": "word"}
-    assert validate_arguments(tool, {"n": None}) == {"n": None}
+    assert validate_tool_arguments(tool, {"n": "3", "x": "word"}) == {"n": 3, "x": "word"}
+    assert validate_tool_arguments(tool, {"n": None}) == {"n": None}
     with pytest.raises(ToolArgumentsError, match="is not an argument"):
-        validate_arguments(tool, {"z": 1})
+        validate_tool_arguments(tool, {"z": 1})

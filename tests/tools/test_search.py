@@ -9,9 +9,9 @@ import pytest
 
 from tests.tools.conftest import ToolCaller, until
 from tests.tools.test_bash import alive
-from tools.searching.globs import compile_path_glob
+from tools.searching.path_globs import compile_path_glob
 from tools.searching.ripgrep import find_ripgrep
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 
 def tree(project: Path, *names: str, text: str = "needle\n") -> None:
@@ -234,7 +234,7 @@ def fake_errors(descriptor: int) -> str:
 
 
 async def test_the_search_program_may_be_missing(
-    hands: ToolCaller, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, workspace: SessionWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tools.searching.ripgrep.find_bundled_ripgrep", lambda: None)
     monkeypatch.setenv("PATH", "/nowhere")
@@ -272,7 +272,7 @@ def script(path: Path, body: str) -> Path:
 
 
 async def test_a_newer_ripgrep_of_the_system_is_taken(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: SessionWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "new").mkdir()
     newer = script(tmp_path / "new/rg", "echo ripgrep 99.1.0")
@@ -285,7 +285,7 @@ async def test_a_newer_ripgrep_of_the_system_is_taken(
 
 @pytest.mark.parametrize("tool", ["grep", "find"])
 async def test_an_aborted_search_ends_its_program(
-    hands: ToolCaller, workspace: Workspace, tmp_path: Path, tool: str
+    hands: ToolCaller, workspace: SessionWorkspace, tmp_path: Path, tool: str
 ) -> None:
     workspace.ripgrep = str(script(tmp_path / "slow", "exec sleep 600.888"))
     call = asyncio.create_task(hands(tool, pattern="x"))

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.tools.conftest import ToolCaller
-from tools.registry import builtin_tools
-from tools.results import ListBlock, text_result
+from tools.tool_registry import builtin_tools
+from tools.tool_result_values import ListBlock, text_result
 
 GREP = next(tool for tool in builtin_tools() if tool.name == "grep")
 

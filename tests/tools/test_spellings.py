@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.tools.conftest import ToolCaller
-from tools.registry import builtin_tools
+from tools.tool_registry import builtin_tools
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.streamed_json import StreamedJson
+from tools.streamed_json import StreamedJsonParser
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -33,7 +33,7 @@ def pieces(text: str, source: random.Random, most: int = 40) -> Iterator[str]:
 def test_an_object_in_pieces_is_the_object(
     value: dict[str, Any], is_ascii: bool, source: random.Random
 ) -> None:
-    streamed = StreamedJson()
+    streamed = StreamedJsonParser()
     seen = 0
     for piece in pieces(json.dumps(value, ensure_ascii=is_ascii), source, 9):
         streamed.parse_chunk(piece)
@@ -53,7 +53,7 @@ def test_an_object_in_pieces_is_the_object(
     "text", ["[1]", "nonsense", '{"a" 1}', '{"a": tru, "b": 1}', "{,}", '{"a": [}', "{" + '"a":[' * 999]
 )
 def test_what_is_no_object_is_given_up(text: str) -> None:
-    streamed = StreamedJson()
+    streamed = StreamedJsonParser()
     for piece in text:
         streamed.parse_chunk(piece)
     assert streamed.is_malformed
@@ -62,7 +62,7 @@ def test_what_is_no_object_is_given_up(text: str) -> None:
 
 
 def test_controls_and_escapes_that_do_not_exist_stand_for_themselves() -> None:
-    streamed = StreamedJson()
+    streamed = StreamedJsonParser()
     for piece in '{"a": "one\ntwo \\d \\u00e9 \\ud83d\\ude00 \\ud83d."}':
         streamed.parse_chunk(piece)
     assert streamed.partial_members() == {"a": "one\ntwo \\d é 😀 \ufffd."}
@@ -73,7 +73,7 @@ def test_json_within_json_is_text() -> None:
     value = {"edits": json.dumps([{"oldText": "a\\ud83d é😀 \\\\"}])}
     for size in range(1, 12):
         text = json.dumps(value)
-        streamed = StreamedJson()
+        streamed = StreamedJsonParser()
         for at in range(0, len(text), size):
             streamed.parse_chunk(text[at : at + size])
         assert streamed.partial_members() == value
@@ -84,7 +84,7 @@ def test_each_character_is_read_once() -> None:
     """Ten times the text in pieces of the same size is ten times the work: counted, not timed."""
     counted = {}
     for lines in (200, 2_000):
-        streamed = StreamedJson()
+        streamed = StreamedJsonParser()
         fed = 0
         for piece in pieces(json.dumps({"content": "a line\n" * lines}), random.Random(1)):
             streamed.parse_chunk(piece)

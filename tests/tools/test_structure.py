@@ -10,13 +10,13 @@ import pytest
 
 from bench.structure import count_broken_rewrites, write_sources
 from tests.tools.conftest import ToolCaller
-from tools.ast_search.rewriting import (
+from tools.ast_search.replacement_templates import (
     CannotIndentRewrite,
     CapturedCode,
     fill_replacement_template,
     find_pattern_variables,
 )
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 
 def put(project: Path, **files: str) -> None:
@@ -79,7 +79,7 @@ async def test_nothing_found_says_how_the_pattern_was_read(hands: ToolCaller, pr
 
 
 async def test_a_rewrite_waits_and_is_written_as_it_was_shown(
-    hands: ToolCaller, project: Path, workspace: Workspace
+    hands: ToolCaller, project: Path, workspace: SessionWorkspace
 ) -> None:
     put(project, a_py="old(1, [2,\n   3])\nold()\n", sub__b_py="x = old(old(1))\n", c_py="new(1)\n")
     said = await hands.text("ast_edit", rewrites=[{"pattern": "old($$$A)", "replacement": "new(0, $$$A)"}])
@@ -106,7 +106,7 @@ async def test_a_discarded_rewrite_writes_nothing(hands: ToolCaller, project: Pa
 
 
 async def test_several_wait_by_age_and_are_named(
-    hands: ToolCaller, project: Path, workspace: Workspace
+    hands: ToolCaller, project: Path, workspace: SessionWorkspace
 ) -> None:
     put(project, a_js="old(1);\n")
     for _ in range(8):
@@ -120,7 +120,7 @@ async def test_several_wait_by_age_and_are_named(
     assert "a.js changed since the preview. Nothing was written." in await hands.error(
         "resolve", action="apply", reason="x", id="p1"
     )
-    assert [one.id for one in workspace.staged_actions.pending_actions] == [
+    assert [one.id for one in workspace.staged_actions.pending_staged_actions] == [
         "p2",
         "p4",
         "p5",
@@ -131,14 +131,14 @@ async def test_several_wait_by_age_and_are_named(
 
 
 async def test_a_change_between_preview_and_apply_writes_nothing_at_all(
-    hands: ToolCaller, project: Path, workspace: Workspace
+    hands: ToolCaller, project: Path, workspace: SessionWorkspace
 ) -> None:
     luck = random.Random(5)
     files = [project / f"f{number}.js" for number in range(6)]
     for file in files:
         file.write_text("old(1);\n")
     await hands("ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($A)"}])
-    [staged] = workspace.staged_actions.pending_actions
+    [staged] = workspace.staged_actions.pending_staged_actions
     for _ in range(1_000):
         changed = luck.choice(files)
         if luck.random() < 0.3:
@@ -146,7 +146,9 @@ async def test_a_change_between_preview_and_apply_writes_nothing_at_all(
         else:
             changed.write_text(luck.choice(["old(1);\n// mine\n", "", "old(2);\n"]))
         before = {file: file.read_bytes() for file in files if file.exists()}
-        resolved = await workspace.staged_actions.resolve_action(None, "apply", "x", by="model", call_id="c")
+        resolved = await workspace.staged_actions.resolve_staged_action(
+            None, "apply", "x", by="model", call_id="c"
+        )
         assert not resolved.is_done
         assert {file: file.read_bytes() for file in files if file.exists()} == before
         changed.write_text("old(1);\n")

@@ -12,16 +12,16 @@ import pytest
 
 from tests.tools.conftest import ToolCaller, until
 from tests.tools.test_bash import alive, until_gone
-from tools.operations import CommandLine
+from tools.file_and_process_operations import CommandLine
 from tools.running.local_processes import LocalProcesses
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 ORPHAN = "(setsid env -i sleep {mark} >/dev/null 2>&1 </dev/null &)"
 """A process without its parent, in a separate session and group, with another environment."""
 
 
 async def test_an_orphan_that_hides_is_reported_and_ends_with_the_session(
-    hands: ToolCaller, workspace: Workspace
+    hands: ToolCaller, workspace: SessionWorkspace
 ) -> None:
     text = await hands.text("bash", command=ORPHAN.format(mark="601.1"))
     assert "[Processes started by this command still run" in text
@@ -95,12 +95,12 @@ STARTING = """
 import asyncio, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from tools.base import ToolContext
+from tools.tool_definition import ToolContext
 from tools.builtin.bash import BashArguments, make_bash_tool
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 async def main():
-    workspace = Workspace(Path({cwd!r}))
+    workspace = SessionWorkspace(Path({cwd!r}))
     print("ready", flush=True)
     commands = ["sleep {mark}", "setsid sleep {mark} & wait", "(setsid env -i sleep {mark} &); sleep {mark}"]
     calls = []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.running.pty.terminal_wanted import needs_terminal
+from tools.running.pty.terminal_need import command_needs_terminal
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from tools.running.pty.terminal_wanted import needs_terminal
     ],
 )  # fmt: skip
 def test_what_asks_or_draws(command: str) -> None:
-    assert needs_terminal(command)
+    assert command_needs_terminal(command)
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_what_asks_or_draws(command: str) -> None:
     ],
 )  # fmt: skip
 def test_commands_that_need_no_terminal_get_none(command: str) -> None:
-    assert not needs_terminal(command)
+    assert not command_needs_terminal(command)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.text import (
+from tools.text_sanitizing import (
     escape_controls,
     one_line,
     render_final_output,

@@ -53,7 +53,7 @@ class Watching(RuleBasedStateMachine):
 
     @rule(name=names)
     def note(self, name: str) -> None:
-        self.watched.record_state(self.path(name))
+        self.watched.record_file_state(self.path(name))
         self.noted[name] = self.text(name)
 
     @rule(name=names)
@@ -68,7 +68,7 @@ class Watching(RuleBasedStateMachine):
     @invariant()
     def others_are_known_as_others(self) -> None:
         others = {name for name, text in self.noted.items() if self.text(name) != text}
-        assert self.watched.any_changed() is bool(others)
+        assert self.watched.has_any_file_changed() is bool(others)
         assert {name for name in self.noted if self.watched.has_changed(self.path(name))} == others
 
     @invariant()

@@ -108,7 +108,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("tools.operations.os.write", full)
+    monkeypatch.setattr("tools.file_and_process_operations.os.write", full)
 
 
 def names(folder: Path) -> list[str]:
@@ -142,7 +142,7 @@ async def test_a_full_disk_leaves_a_hard_linked_file_whole(
     def full(descriptor: int, offset: int, count: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("tools.operations.os.posix_fallocate", full)
+    monkeypatch.setattr("tools.file_and_process_operations.os.posix_fallocate", full)
     assert "the disk is full" in await hands.error("write", path="b.txt", content="new\n" * 1000)
     assert path.read_text() == "old and whole\n"
 
@@ -151,7 +151,7 @@ ON_A_SMALL_DISK = """
 import asyncio, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from tools.base import ToolContext, ToolError
+from tools.tool_definition import ToolContext, ToolError
 from tools.builtin.edit import EditArguments, Replacement, make_replace_tool
 from tools.builtin.write import WriteArguments, make_write_tool
 folder = Path(sys.argv[1])

@@ -12,12 +12,12 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.session_builder import assemble_session
 from app.providers.scripted import ScriptedModel, say
-from app.resources.paths import Paths, styles_dir
+from app.resources.paths import BayouPaths, shipped_styles_dir
 from app.tui.app import BayouApp
-from app.tui.startup import StartOptions
+from app.tui.startup import TuiStartOptions
 from app.values.approvals import Approval, JudgedPart
 from app.values.events import QuestionAsked
 
@@ -81,14 +81,17 @@ class Flooded(BayouApp):
 def main(home: str, count: str, long: str, file: str) -> None:
     folder = Path(home) / "project"
     folder.mkdir(parents=True, exist_ok=True)
-    paths = Paths.from_env({"HOME": home}, folder)
+    paths = BayouPaths.from_env({"HOME": home}, folder)
     assembled = assemble_session(
-        Options(no_session=True, permissions="ask", approve=True), paths, {}, can_ask=True
+        CommandLineOptions(no_session=True, permissions="ask", approve=True), paths, {}, can_ask=True
     )
     script = ScriptedModel([say("ok")] * 20_000)
     assembled.model_choice.set_model(script.register(assembled.registry))
     app = Flooded(
-        assembled, opening=StartOptions(), home=Path(home), css_path=sorted(styles_dir().glob("*.tcss"))
+        assembled,
+        opening=TuiStartOptions(),
+        home=Path(home),
+        css_path=sorted(shipped_styles_dir().glob("*.tcss")),
     )
     app.count, app.long, app.file = int(count), int(long), Path(file)
     app.run()

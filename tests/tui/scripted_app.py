@@ -8,17 +8,17 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.session_builder import assemble_session
 from app.providers.scripted import QueuedResponse, ScriptedModel
-from app.resources.paths import Paths, styles_dir
+from app.resources.paths import BayouPaths, shipped_styles_dir
 from app.tui.app import BayouApp
-from app.tui.features.extensions.trust_screen import GRACE_SECONDS, TrustScreen
-from app.tui.startup import StartOptions, make_extension_loader
+from app.tui.features.extensions.trust_screen import TRUST_KEY_GRACE_SECONDS, ProjectTrustScreen
+from app.tui.startup import TuiStartOptions, make_extension_loader
 from app.values.events import AgentSettled, Event
 from tests.support.clock import Clock
 from tests.support.idle import text_of
-from tools.base import Tool
+from tools.tool_definition import Tool
 
 
 class ScriptedApp(BayouApp):
@@ -65,7 +65,7 @@ def make_app(
     *responses: QueuedResponse,
     tools: Iterable[Tool] = (),
     theme: str = "bayou-dark",
-    options: Options | None = None,
+    options: CommandLineOptions | None = None,
     extension: str = "",
     project: str = "project",
 ) -> ScriptedApp:
@@ -73,12 +73,12 @@ def make_app(
     that the person has installed; bayou's own are loaded with it."""
     folder = home / project
     folder.mkdir(parents=True, exist_ok=True)
-    paths = Paths.from_env({"HOME": str(home)}, folder)
+    paths = BayouPaths.from_env({"HOME": str(home)}, folder)
     if extension:
         code = paths.agent_dir / "extensions" / "mine.py"
         code.parent.mkdir(parents=True, exist_ok=True)
         code.write_text(textwrap.dedent(extension), encoding="utf-8")
-    options = options or Options(no_session=True, use_theme=theme)
+    options = options or CommandLineOptions(no_session=True, use_theme=theme)
     assembled = assemble_session(options, paths, {})
     session = assembled.session
     if responses:
@@ -86,7 +86,7 @@ def make_app(
         assembled.model_choice.set_model(script.register(assembled.registry))
     for tool in tools:
         session.tools.register_tool(tool, owner="test")
-    opening = StartOptions(
+    opening = TuiStartOptions(
         load_extensions=make_extension_loader(assembled, options, paths) if extension else None
     )
     clock = Clock()
@@ -95,7 +95,7 @@ def make_app(
         opening=opening,
         home=home,
         clock=clock,
-        css_path=sorted(styles_dir().glob("*.tcss")),
+        css_path=sorted(shipped_styles_dir().glob("*.tcss")),
     )
     app.time = clock
     app.animation_level = "none"
@@ -120,7 +120,7 @@ async def submit(app: ScriptedApp, pilot: Pilot[int], text: str) -> None:
 async def accept_trust(app: ScriptedApp, pilot: Pilot[int]) -> None:
     """Accepts the trust question, after its grace period."""
     async with app.settling(pilot):
-        while not isinstance(app.screen, TrustScreen):
+        while not isinstance(app.screen, ProjectTrustScreen):
             await pilot.pause()
-    app.time.now += GRACE_SECONDS
+    app.time.now += TRUST_KEY_GRACE_SECONDS
     await pilot.press("ctrl+y")

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.sessions.session_library import session_folder
+from app.sessions.session_library import session_folder_of_project
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import user_message
@@ -23,8 +23,8 @@ from tests.hostile.setups import answer_body, piece, tool_call_body
 from tests.mcp.test_servers import FAULTY
 from tests.providers.loopback import Loopback, Reply, loopback, sse
 from tests.support.terminals import Terminal
-from tools.box.abilities import system_abilities
-from tools.box.plan import CONFINEMENT_METHODS
+from tools.box.sandbox_features import system_sandbox_features
+from tools.box.sandbox_instructions import CONFINEMENT_METHODS
 
 ENDLESS = "while :; do echo afloat; sleep 0.02; done"
 SLEEPS = f"sleep 7{os.getpid()}"
@@ -356,7 +356,7 @@ def has_a_draft(stage: Stage) -> None:
 
 
 def has_sessions(folder: Path, count: int = MANY_SESSIONS, messages: int = 1) -> None:
-    place = session_folder(agent_file("sessions"), folder)
+    place = session_folder_of_project(agent_file("sessions"), folder)
     place.mkdir(parents=True)
     for number in range(count):
         lines: list[SessionHeader | MessageEntry] = [SessionHeader(id=f"session-{number}", cwd=str(folder))]
@@ -421,7 +421,7 @@ exec {shutil.which("git")} "$@"
 
 
 def needs_sandbox(folder: Path) -> None:
-    has = system_abilities()
+    has = system_sandbox_features()
     if CONFINEMENT_METHODS.index(has.step) > CONFINEMENT_METHODS.index("namespaces"):
         pytest.skip(f"this system has no more than the step '{has.step}': {has.why}")
 

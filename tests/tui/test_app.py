@@ -235,14 +235,18 @@ async def test_the_elapsed_time_moves_only_while_a_tool_runs(home: Path) -> None
     app = make_app(home, call("gate"), say("ok"), tools=[gate.tool])
     started: list[bool] = []
     app.session.subscribe(
-        lambda event: started.append(app.status.is_ticking) if isinstance(event, ToolExecutionStart) else None
+        lambda event: (
+            started.append(app.status.is_elapsed_timer_running)
+            if isinstance(event, ToolExecutionStart)
+            else None
+        )
     )
     async with app.run_test(size=(100, 30)) as pilot:
-        assert not app.status.is_ticking
+        assert not app.status.is_elapsed_timer_running
         await submit(app, pilot, "go")
         await gate.started.wait()
         await pilot.pause()
-        assert app.status.is_ticking
+        assert app.status.is_elapsed_timer_running
         gate.go_on.set()
         await wait_for_runs(app, pilot)
 

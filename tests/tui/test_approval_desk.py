@@ -92,7 +92,7 @@ async def test_every_answer_is_possible_on_the_desk_once_it_was_seen(tmp_path: P
         wait(app, TYPING_PAUSE_SECONDS + 0.1)
         await pilot.press("a")
         await app.settling_until(
-            pilot, lambda: len(app.screen_stack) == 1 and app.approval_bar.has_card_focus
+            pilot, lambda: len(app.screen_stack) == 1 and app.approval_bar.has_approval_card_focus
         )
         await sees(app, pilot, "this session")
         wait(app, TYPING_PAUSE_SECONDS + 0.1)

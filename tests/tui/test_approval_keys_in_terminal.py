@@ -6,7 +6,11 @@ import pytest
 
 from tests.support.terminals import terminal
 from tests.tui.test_stop_then_letter import ASKS, KITTY, asked, rest
-from widgets.status.input_guard import MIN_QUIET_SECONDS, MIN_VISIBLE_SECONDS, TYPING_PAUSE_SECONDS
+from widgets.status.input_guard import (
+    MIN_KEY_QUIET_SECONDS,
+    MIN_QUESTION_VISIBLE_SECONDS,
+    TYPING_PAUSE_SECONDS,
+)
 
 
 @pytest.mark.parametrize("key", ["y", "\r", "å"])
@@ -45,9 +49,9 @@ def test_an_ambiguous_key_takes_the_focus_from_the_card(tmp_path: Path, key: str
         shown.press(F8)
         shown.until("esc")
         shown.press(key)
-        rest(shown, MIN_VISIBLE_SECONDS)
+        rest(shown, MIN_QUESTION_VISIBLE_SECONDS)
         shown.press("\r")
-        rest(shown, MIN_VISIBLE_SECONDS)
+        rest(shown, MIN_QUESTION_VISIBLE_SECONDS)
         assert not made.exists()
 
 
@@ -69,13 +73,13 @@ def test_after_escape_plain_keys_are_text_until_the_question_is_focused(tmp_path
         made = asked(shown, tmp_path)
         shown.press(opening)
         shown.until("esc back")
-        rest(shown, MIN_QUIET_SECONDS + 0.1)
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.1)
         shown.press("\x1b")
         shown.until("esc stop")
         for key in ("y", "\x7f", "1", "\x7f", "å", "\x7f", "\x1b[B", "\r"):
-            rest(shown, MIN_QUIET_SECONDS + 0.1)
+            rest(shown, MIN_KEY_QUIET_SECONDS + 0.1)
             shown.press(key)
-        rest(shown, MIN_QUIET_SECONDS + 0.2)
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.2)
         assert not made.exists() and "Run this command?" in shown.screen
         shown.press("\x1b[19~")
         shown.until("esc back")
@@ -115,7 +119,7 @@ def test_lines_of_a_paste_that_the_terminal_does_not_mark_let_nothing_run(tmp_pa
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press(lines)
-        rest(shown, MIN_QUIET_SECONDS + 0.4)
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.4)
         assert not made.exists() and "Run this command?" in shown.screen
 
 

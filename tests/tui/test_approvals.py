@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.session_builder import assemble_session
 from app.providers.scripted import QueuedResponse, ScriptedModel, call, say
-from app.resources.paths import Paths, styles_dir
-from app.tui.startup import StartOptions
+from app.resources.paths import BayouPaths, shipped_styles_dir
+from app.tui.startup import TuiStartOptions
 from app.values.content import text_of
 from app.values.messages import ToolResultMessage
 from tests.box.conftest import skip_below
 from tests.support.clock import Clock
 from tests.tui.scripted_app import ScriptedApp, submit, wait_for_runs
-from tools.edits.dialects.anchors import format_anchored_row
-from widgets.editor.prompt import PromptEditor
+from tools.edits.dialects.line_anchors import format_anchored_row
+from widgets.editor.prompt_editor import PromptEditor
 from widgets.status.input_guard import TYPING_PAUSE_SECONDS
 
 
@@ -26,19 +26,19 @@ def asking_app(home: Path, *responses: QueuedResponse, mode: str = "ask") -> Scr
     """As a person sees it: questions are asked."""
     folder = home / "project"
     folder.mkdir(parents=True, exist_ok=True)
-    paths = Paths.from_env({"HOME": str(home)}, folder)
+    paths = BayouPaths.from_env({"HOME": str(home)}, folder)
     assembled = assemble_session(
-        Options(no_session=True, permissions=mode, approve=True), paths, {}, can_ask=True
+        CommandLineOptions(no_session=True, permissions=mode, approve=True), paths, {}, can_ask=True
     )
     script = ScriptedModel(responses)
     assembled.model_choice.set_model(script.register(assembled.registry))
     clock = Clock()
     app = ScriptedApp(
         assembled,
-        opening=StartOptions(),
+        opening=TuiStartOptions(),
         home=home,
         clock=clock,
-        css_path=sorted(styles_dir().glob("*.tcss")),
+        css_path=sorted(shipped_styles_dir().glob("*.tcss")),
     )
     app.time = clock
     app.animation_level = "none"
@@ -556,12 +556,12 @@ async def test_the_text_that_replaces_a_binary_file_is_inside_the_question(tmp_p
 
 def test_keys_that_text_consists_of_are_refused_for_answers(tmp_path: Path) -> None:
     from app.tui.feature_register import BINDINGS
-    from app.tui.keys.keymap import make_binding_group, read_key_map
+    from app.tui.keys.keymap import make_key_binding_group, read_user_key_map
 
     file = tmp_path / "keybindings.json"
     file.write_text(
         '{"app.approval.once": "a", "app.approval.deny": ["enter"], "app.approval.enter": "ctrl+g"}'
     )
-    keymap = read_key_map(file, [make_binding_group("page", BINDINGS)])
+    keymap = read_user_key_map(file, [make_key_binding_group("page", BINDINGS)])
     assert keymap.keys_by_action == {"app.approval.enter": "ctrl+g"}
     assert len(keymap.problems) == 2

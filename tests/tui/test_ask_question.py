@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from app.providers.scripted import call, say
-from app.tui.features.mcp.form import GRACE_SECONDS
+from app.tui.features.mcp.form import FORM_KEY_GRACE_SECONDS
 from tests.tui.scripted_app import submit, wait_for_runs
 from tests.tui.test_approvals import asking_app
 from widgets.screens.dialogs import QuestionScreen
-from widgets.transcript.blocks import CardBlock, CardState
+from widgets.transcript.transcript_blocks import CardState, ToolCallBlock
 
 QUESTION = {
     "question": "Keep `oars` in **fleet.py**?",
@@ -24,8 +24,8 @@ async def test_a_question_draws_its_markdown_and_its_call_waits(tmp_path: Path) 
         await app.settling_until(pilot, lambda: isinstance(app.screen, QuestionScreen))
         await app.settling_until(pilot, lambda: "Keep oars in fleet.py?" in app.screen_text)
         block = app.transcript.last_block
-        assert isinstance(block, CardBlock) and block.state is CardState.ASKED
-        app.time.now += 2 * GRACE_SECONDS
+        assert isinstance(block, ToolCallBlock) and block.state is CardState.ASKED
+        app.time.now += 2 * FORM_KEY_GRACE_SECONDS
         await pilot.press("1")
         await wait_for_runs(app, pilot)
         assert "✓ ask" in app.screen_text

@@ -7,7 +7,7 @@ import pytest
 from app.providers.scripted import fail, say
 from app.sessions.session_log import SessionLog
 from app.tui.terminal.terminal_parts import show_confirmation
-from app.tui.transcript.welcome import suggested_requests
+from app.tui.transcript.welcome_page import suggested_first_requests
 from app.values.messages import UserMessage
 from tests.agent.scripted_loop import plain
 from tests.sessions.make_entries import assistant_entry
@@ -73,7 +73,7 @@ async def test_everything_that_can_be_written_is_reported(home: Path) -> None:
     app = make_app(home, say("sent"), extension="def extension(api): pass")
     async with app.run_test(size=(100, 30)) as pilot:
         await app.is_ready.wait()
-        known = dict(app.action_table.command_names())
+        known = dict(app.action_table.slash_command_descriptions())
         assert wanted <= known.keys()
         assert all(known.values()), "each says what it does"
         await pilot.pause()
@@ -121,14 +121,14 @@ async def test_an_answer_that_is_tried_again_leaves_one_line(home: Path) -> None
 
 
 def test_what_is_proposed_at_first_works_in_this_folder(tmp_path: Path) -> None:
-    assert [typed for typed, _ in suggested_requests(tmp_path)] == ["list", "run git status", "tour"]
+    assert [typed for typed, _ in suggested_first_requests(tmp_path)] == ["list", "run git status", "tour"]
     (tmp_path / "README.rst").write_text("x", encoding="utf-8")
-    assert [typed for typed, _ in suggested_requests(tmp_path)] == [
+    assert [typed for typed, _ in suggested_first_requests(tmp_path)] == [
         "read README.rst",
         "run git status",
         "tour",
     ]
-    assert suggested_requests(tmp_path / "nowhere")
+    assert suggested_first_requests(tmp_path / "nowhere")
 
 
 async def test_a_number_asks_for_what_the_first_screen_proposes(screen: Screen) -> None:

@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from app.providers.scripted import say
 from tests.tui.scripted_app import ScriptedApp, make_app, wait_for_runs
 from tests.widgets.typing import type_text
-from widgets.completion.popup import CompletionPopup
-from widgets.completion.source import CompletionRequest
+from widgets.completion.completion_popup import CompletionPopup
+from widgets.completion.completion_source import CompletionRequest
 
 BOAT = "class Boat:\n    def launch(self):\n        pass\n\n\ndef moor():\n    pass\n"
 TAGS = """

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from app.engine.context_breakdown import break_down_context
 from app.providers.scripted import call, say
-from app.tui.features.map.screen import MapScreen
+from app.tui.features.map.screen import RepositoryMapScreen
 from tests.tui.scripted_app import ScriptedApp, make_app, wait_for_runs
 from tests.tui.test_extensions import ready, submit, until
 
@@ -67,7 +67,7 @@ async def test_the_map_opens_over_the_page_and_a_symbol_is_mentioned(page) -> No
     app, pilot = page
     await submit(app, pilot, "/map")
     await until(app, pilot, "▸ src/")
-    assert isinstance(app.screen, MapScreen)
+    assert isinstance(app.screen, RepositoryMapScreen)
     await pilot.press(*"moor")
     await until(app, pilot, "function moor")
     await pilot.press("down", "enter")

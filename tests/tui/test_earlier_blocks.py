@@ -7,25 +7,29 @@ import pytest
 
 from app.tui.transcript import earlier_blocks as earlier
 from app.tui.transcript import message_blocks
-from app.tui.transcript.earlier_blocks import EarlierBlocks, first_shown_entry, turn_start_before
-from app.tui.transcript.renderers import Renderers
-from app.tui.transcript.turn_end import TurnEnds
+from app.tui.transcript.earlier_blocks import (
+    EarlierBlockLoader,
+    first_shown_entry_index,
+    turn_start_index_before,
+)
+from app.tui.transcript.renderers import EntryRenderers
+from app.tui.transcript.turn_end import TurnEndCollector
 from app.values.content import Text, ToolCall
 from app.values.entries import CustomMessageEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
 from tests.widgets.transcript.page import Page
-from tools.base import make_plain_card
-from tools.results import ToolResult
-from widgets.transcript.blocks import Block
+from tools.tool_definition import make_generic_tool_card
+from tools.tool_result_values import ToolResult
+from widgets.transcript.transcript_blocks import Block
 
 MADE_BY: dict[str, Any] = {"api": "a", "provider": "p", "model": "m"}
 
 
-def renderers() -> Renderers:
+def renderers() -> EntryRenderers:
     def card(call: ToolCall, result: ToolResult | None):
-        return make_plain_card(call.name, call.arguments, result)
+        return make_generic_tool_card(call.name, call.arguments, result)
 
-    return Renderers(card, lambda _, usual: usual)
+    return EntryRenderers(card, lambda _, usual: usual)
 
 
 def conversation(turns: int, seed: int) -> list[Entry]:
@@ -64,30 +68,30 @@ def conversation(turns: int, seed: int) -> list[Entry]:
 
 
 def at_once(entries: list[Entry]) -> list[Block]:
-    return message_blocks.branch_blocks(entries, renderers(), TurnEnds())
+    return message_blocks.transcript_blocks_of_branch(entries, renderers(), TurnEndCollector())
 
 
 @pytest.mark.parametrize("seed", range(8))
 async def test_what_comes_later_is_what_would_have_been_there(seed: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(earlier, "MAX_ENTRIES_AT_ONCE", 30)
-    monkeypatch.setattr(earlier, "FIRST_ENTRIES", 12)
-    monkeypatch.setattr(earlier, "ENTRIES_PER_SLICE", 7)
-    monkeypatch.setattr(earlier, "_SLICE_PAUSE_SECONDS", 0)
-    monkeypatch.setattr(earlier, "_START_DELAY_SECONDS", 0)
+    monkeypatch.setattr(earlier, "MAX_ENTRIES_DRAWN_AT_ONCE", 30)
+    monkeypatch.setattr(earlier, "FIRST_DRAWN_ENTRIES", 12)
+    monkeypatch.setattr(earlier, "ENTRIES_DRAWN_PER_SLICE", 7)
+    monkeypatch.setattr(earlier, "_EARLIER_BLOCKS_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(earlier, "_EARLIER_BLOCKS_DELAY_SECONDS", 0)
     entries = conversation(60, seed)
     drawn = renderers()
     page = Page()
     async with page.run_test(size=(60, 20)) as pilot:
         transcript = page.transcript
-        coming = EarlierBlocks(transcript, drawn)
-        end = coming.first_entries(entries)
+        coming = EarlierBlockLoader(transcript, drawn)
+        end = coming.take_entries_to_show_first(entries)
         assert 0 < len(end) < len(entries)
-        transcript.replace_all(message_blocks.branch_blocks(end, drawn, TurnEnds()))
+        transcript.replace_all(message_blocks.transcript_blocks_of_branch(end, drawn, TurnEndCollector()))
         assert coming.has_more
         for _ in range(20):
             await pilot.pause()
         assert len(transcript.column.items) < len(entries) // 2, "it came before the page was there"
-        coming.start_adding()
+        coming.start_adding_earlier_blocks()
         for _ in range(len(entries)):
             await pilot.pause()
             if not coming.has_more:
@@ -125,15 +129,15 @@ async def test_the_view_stays_where_it_is_while_more_comes_above():
 
 def test_a_short_conversation_is_shown_at_once():
     entries = conversation(40, 1)
-    assert len(entries) < earlier.MAX_ENTRIES_AT_ONCE
-    assert first_shown_entry(entries) == 0
+    assert len(entries) < earlier.MAX_ENTRIES_DRAWN_AT_ONCE
+    assert first_shown_entry_index(entries) == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_part_begins_between_a_call_and_its_result(seed: int):
     entries = conversation(60, seed)
     for at in range(len(entries)):
-        begin = turn_start_before(entries, at)
+        begin = turn_start_index_before(entries, at)
         assert begin <= at
         calls = {
             call.id

@@ -19,16 +19,16 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from app.providers.scripted import say
-from app.tui.features.context.feature import CONTEXT
-from app.tui.features.models.feature import MODELS
-from app.tui.features.screen.feature import QUEUE, RUN_KEYS
-from app.tui.keys.keymap import key_of_character
+from app.tui.features.context.feature import CONTEXT_FEATURE
+from app.tui.features.models.feature import MODELS_FEATURE
+from app.tui.features.screen.feature import MESSAGE_QUEUE_FEATURE, RUN_KEYS_FEATURE
+from app.tui.keys.keymap import textual_key_of_character
 from tests.tui import test_every_key_of_screens, test_every_key_of_settings
 from tests.tui import vi_key_cases as vi_keys_pressed
 from tests.tui.keys_pressed import KEYS, keys
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
-from widgets.editor.chips import UnsentPrompt
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_chips import UnsentPrompt
+from widgets.editor.prompt_editor import PromptEditor
 
 # -- the editor: text with the cursor as a bar, before and after ---------------------------------------------
 
@@ -74,7 +74,7 @@ def put(app: ScriptedApp, text: str) -> None:
     before, _, after = text.partition("|")
     app.editor.set_text(before + after)
     app.editor.model.move_to((before.count("\n"), len(before.rpartition("\n")[2])))
-    app.editor.update_after_command()
+    app.editor.update_after_edit_command()
 
 
 def written(app: ScriptedApp) -> str:
@@ -131,8 +131,11 @@ async def test_those_of_vi(tmp_path: Path) -> None:
             put(app, before)
             assert keys("vi's normal and visual mode", action)[0] in (
                 "ctrl+r",
-                key_of_character(typed[-1]),
-            ) or any(key_of_character(char) in keys("vi's normal and visual mode", action) for char in typed)
+                textual_key_of_character(typed[-1]),
+            ) or any(
+                textual_key_of_character(char) in keys("vi's normal and visual mode", action)
+                for char in typed
+            )
             await pilot.press(*("ctrl+r" if char == "\x12" else char for char in typed))
             assert written(app) == after, action
 
@@ -280,12 +283,14 @@ async def test_models_and_thinking_go_round(tmp_path: Path, monkeypatch: pytest.
 
     async with page(tmp_path) as (app, pilot):
         page_of = app.feature_register.page
-        force_setattr(page_of(RUN_KEYS), "copy", lambda text, what: asked.append((text, what)))
-        monkeypatch.setattr(type(page_of(MODELS)), "cycle_model", staticmethod(note))
-        monkeypatch.setattr(type(page_of(MODELS)), "cycle_level", staticmethod(note))
-        monkeypatch.setattr(type(page_of(CONTEXT)), "preview_summary", staticmethod(note))
+        force_setattr(page_of(RUN_KEYS_FEATURE), "copy", lambda text, what: asked.append((text, what)))
+        monkeypatch.setattr(type(page_of(MODELS_FEATURE)), "cycle_model", staticmethod(note))
+        monkeypatch.setattr(type(page_of(MODELS_FEATURE)), "cycle_level", staticmethod(note))
+        monkeypatch.setattr(type(page_of(CONTEXT_FEATURE)), "preview_summary", staticmethod(note))
         monkeypatch.setattr(
-            type(page_of(QUEUE)), "take_back_all", staticmethod(lambda: asked.append("taken back"))
+            type(page_of(MESSAGE_QUEUE_FEATURE)),
+            "take_back_all",
+            staticmethod(lambda: asked.append("taken back")),
         )
         told = {
             "app.model.cycleForward": 1,

@@ -8,34 +8,34 @@ import pytest
 from textual.pilot import Pilot
 
 from app.tui.batch.batch_screen import BatchScreen
-from app.tui.batch.batch_view import BatchView
-from app.tui.features.context.screen import ContextScreen, ContextView
-from app.tui.features.helpers.page import HelpersScreen
-from app.tui.features.jobs.page import JobsScreen
-from app.tui.features.mcp.form_screen import ChoicesScreen, FilledField, FormScreen
-from app.tui.features.mcp.page import ServersScreen
+from app.tui.batch.batch_table_data import BatchTableData
+from app.tui.features.context.screen import ContextScreenContent, ContextWindowScreen
+from app.tui.features.helpers.page import HelperAgentsScreen
+from app.tui.features.jobs.page import BackgroundJobsScreen
+from app.tui.features.mcp.form_screen import FilledFormField, FormChoicesScreen, RequestedFormScreen
+from app.tui.features.mcp.page import McpServersScreen
 from app.tui.features.models.screen import ModelScreen, ScopedModelsScreen, ThinkingLevelScreen
-from app.tui.features.pending.page import PendingScreen
-from app.tui.features.review.rows import FileRow, ReviewView
+from app.tui.features.pending.page import StagedChangesScreen
+from app.tui.features.review.rows import ReviewDeskContent, ReviewDeskFileRow
 from app.tui.features.review.screen import ReviewAnswer, ReviewQuestionScreen, ReviewScreen
-from app.tui.features.sessions.screen import SessionRow, SessionsScreen
+from app.tui.features.sessions.screen import SessionPickerRow, SessionsScreen
 from app.tui.features.settings.screen import SettingsScreen
-from app.tui.features.tree.screen import TreeScreen
-from app.tui.features.usage.screen import UsageRow, UsageScreen, UsageView
+from app.tui.features.tree.screen import SessionTreeScreen
+from app.tui.features.usage.screen import UsageRow, UsageScreen, UsageScreenContent
 from bayou.batch import BatchResult
 from tests.tui.keys_pressed import KEYS, keys
 from tests.widgets.host import Host
+from widgets.lists.list_rows import ListRow
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import ListRow
-from widgets.lists.tree_rows import TreeEntry
-from widgets.screens.common_pickers import ThemeScreen
-from widgets.screens.conversation import ConversationScreen
+from widgets.lists.tree_rows import SessionTreeEntry
+from widgets.screens.common_pickers import ThemePickerScreen
+from widgets.screens.conversation_screen import AgentConversationScreen
 from widgets.screens.dialogs import ConfirmScreen, LinesEditScreen, QuestionScreen
 from widgets.screens.picker import PickerScreen
-from widgets.screens.preview import Preview, PreviewText, make_preview
+from widgets.screens.preview_pane import Preview, PreviewText, make_preview_text
 from widgets.screens.text_pages import PageScreen
-from widgets.status.queue import QueuedRow, QueueView
-from widgets.transcript.blocks import NoteBlock, UserBlock
+from widgets.status.queue import QueuedMessageRow, QueueView
+from widgets.transcript.transcript_blocks import AppNoteBlock, UserPromptBlock
 from widgets.transcript.view import Transcript
 
 BATCH_RESULT = BatchResult(id="one", key="one #1", hash="h", outcome="passed")
@@ -52,7 +52,7 @@ class Screens(Host):
     def on_picker_screen_action_requested(self, event: PickerScreen.ActionRequested) -> None:
         self.noted.append(event.action)
 
-    def on_tree_screen_action_requested(self, event: TreeScreen.ActionRequested) -> None:
+    def on_tree_screen_action_requested(self, event: SessionTreeScreen.ActionRequested) -> None:
         self.noted.append(event.action)
 
     def on_review_screen_action_requested(self, event: ReviewScreen.ActionRequested) -> None:
@@ -123,9 +123,9 @@ async def test_the_lists() -> None:
 ACTING: dict[str, Callable[[], PickerScreen]] = {
     "models": lambda: ModelScreen(ROWS, ["3"]),
     "thinking levels": lambda: ThinkingLevelScreen("Thinking", ROWS),
-    "themes": lambda: ThemeScreen(ROWS, "1", lambda name: None),
-    "the context window": lambda: ContextScreen(
-        ContextView(
+    "themes": lambda: ThemePickerScreen(ROWS, "1", lambda name: None),
+    "the context window": lambda: ContextWindowScreen(
+        ContextScreenContent(
             shares=(),
             reserve=0,
             total="",
@@ -134,20 +134,24 @@ ACTING: dict[str, Callable[[], PickerScreen]] = {
         )
     ),
     "usage": lambda: UsageScreen(
-        UsageView(title="Usage by day", rows=(UsageRow(id="a", title="a", amount=1),))
+        UsageScreenContent(title="Usage by day", rows=(UsageRow(id="a", title="a", amount=1),))
     ),
-    "helpers and jobs": lambda: HelpersScreen([ListRow(id="h1", title="look")], lambda row: make_preview("")),
-    "jobs": lambda: JobsScreen([ListRow(id="1", title="make")], lambda row: make_preview("")),
-    "staged changes": lambda: PendingScreen(
-        [ListRow(id="1", title="a change")], lambda row: make_preview("")
+    "helpers and jobs": lambda: HelperAgentsScreen(
+        [ListRow(id="h1", title="look")], lambda row: make_preview_text("")
     ),
-    "MCP servers": lambda: ServersScreen([ListRow(id="docs", title="docs")], lambda row: make_preview("")),
-    "forms": lambda: FormScreen("docs asks", "", [FilledField(id="1", title="name")]),
-    "multiple-choice fields": lambda: ChoicesScreen(
+    "jobs": lambda: BackgroundJobsScreen([ListRow(id="1", title="make")], lambda row: make_preview_text("")),
+    "staged changes": lambda: StagedChangesScreen(
+        [ListRow(id="1", title="a change")], lambda row: make_preview_text("")
+    ),
+    "MCP servers": lambda: McpServersScreen(
+        [ListRow(id="docs", title="docs")], lambda row: make_preview_text("")
+    ),
+    "forms": lambda: RequestedFormScreen("docs asks", "", [FilledFormField(id="1", title="name")]),
+    "multiple-choice fields": lambda: FormChoicesScreen(
         "Load", PreviewText(), [ListRow(id="1", title="rope")], ()
     ),
-    "a batch": lambda: BatchScreen(BatchView(Path("/fixes"), [BATCH_RESULT])),
-    "sessions": lambda: SessionsScreen([SessionRow(id="a", title="one", is_in_this_folder=True)]),
+    "a batch": lambda: BatchScreen(BatchTableData(Path("/fixes"), [BATCH_RESULT])),
+    "sessions": lambda: SessionsScreen([SessionPickerRow(id="a", title="one", is_in_this_folder=True)]),
 }
 """Screens whose keys ask the application for something, or end the screen with it."""
 OWN = {
@@ -201,9 +205,11 @@ class _Helper:
     def footer(self) -> str:
         return "running"
 
-    def show_new(self, transcript: Transcript) -> None:
+    def show_new_messages(self, transcript: Transcript) -> None:
         if transcript.last_block is None:
-            transcript.replace_all([UserBlock(id=str(number), text="line\n\n" * 9) for number in range(20)])
+            transcript.replace_all(
+                [UserPromptBlock(id=str(number), text="line\n\n" * 9) for number in range(20)]
+            )
 
     def stop_showing(self) -> None:
         self.noted.append("left")
@@ -222,10 +228,10 @@ async def test_one_helper() -> None:
         for action, noted in (("tui.select.confirm", "a"), ("app.tasks.stop", "stopped")):
             for key in keys("a helper's conversation", action):
                 helper = _Helper()
-                await app.shows(ConversationScreen(helper, helper.send_message))
+                await app.shows(AgentConversationScreen(helper, helper.send_message))
                 await pilot.press("a", key)
                 await until(pilot, lambda helper=helper, noted=noted: helper.noted == [noted])
-        await app.shows(screen := ConversationScreen(_Helper(), _Helper().send_message))
+        await app.shows(screen := AgentConversationScreen(_Helper(), _Helper().send_message))
         for action in ("tui.select.pageUp", "tui.select.pageDown"):
             for key in keys("a helper's conversation", action):
                 await pilot.pause()
@@ -294,7 +300,7 @@ async def test_the_questions() -> None:
 
 
 async def test_the_pages_to_read() -> None:
-    text = make_preview("A page", "line\n" * 200)
+    text = make_preview_text("A page", "line\n" * 200)
     app = Screens()
     async with app.run_test(size=(100, 30)) as pilot:
         for action in ("up", "down", "pageUp", "pageDown", "first", "last"):
@@ -372,7 +378,7 @@ TREE_TELLS = {
 
 async def test_the_trees() -> None:
     entries = [
-        TreeEntry(
+        SessionTreeEntry(
             id=name,
             parent=parent or None,
             kind="user" if name[0] == "u" else "assistant",
@@ -385,8 +391,8 @@ async def test_the_trees() -> None:
     app = Screens()
     async with app.run_test(size=(100, 30)) as pilot:
 
-        async def begin(at: str = "u2", shown: str = "default") -> TreeScreen:
-            screen = TreeScreen(entries, leaf="a4", filter=shown)  # type: ignore[arg-type]
+        async def begin(at: str = "u2", shown: str = "default") -> SessionTreeScreen:
+            screen = SessionTreeScreen(entries, leaf="a4", filter=shown)  # type: ignore[arg-type]
             await app.shows(screen)
             rows = screen.query_one(RowList)
             rows.move_to(next(place for place, item in enumerate(rows.visible_rows) if item.row.id == at))
@@ -449,12 +455,12 @@ REVIEW_ASKS = {
 
 async def test_reviewing_changes() -> None:
     place = "reviewing changes"
-    files = tuple(FileRow(path=f"f{number}", change="changed") for number in range(3))
+    files = tuple(ReviewDeskFileRow(path=f"f{number}", change="changed") for number in range(3))
     app = Screens()
     async with app.run_test(size=(100, 30)) as pilot:
 
         async def begin() -> ReviewScreen:
-            screen = ReviewScreen(ReviewView(title="Changed", files=files))
+            screen = ReviewScreen(ReviewDeskContent(title="Changed", files=files))
             await app.shows(screen)
             await pilot.pause()
             screen.files.move_to(1)
@@ -466,7 +472,7 @@ async def test_reviewing_changes() -> None:
                 screen = await begin()
                 await pilot.press(key)
                 await until(pilot, lambda screen=screen, after=after: screen.path == after)
-        blocks = [NoteBlock(id=str(number), text="hunk") for number in range(3)]
+        blocks = [AppNoteBlock(id=str(number), text="hunk") for number in range(3)]
         for action, after in (("app.review.next", "2"), ("app.review.previous", "0")):
             for key in keys(place, action):
                 screen = await begin()
@@ -483,7 +489,7 @@ async def test_reviewing_changes() -> None:
             screen = await begin()
             await pilot.press(key)
             await until(pilot, lambda screen=screen: screen.search_bar.has_focus_within)
-        view = ReviewView(title="Change f1?", files=files, answers=("allow", "always…", "deny"))
+        view = ReviewDeskContent(title="Change f1?", files=files, answers=("allow", "always…", "deny"))
         answered: list[ReviewAnswer] = []
         answers: dict[str, ReviewAnswer] = {
             "app.review.allow": "yes",
@@ -516,7 +522,9 @@ async def test_editing_lines_of_a_hunk() -> None:
 
 class Queue(Host):
     def __init__(self) -> None:
-        rows = [QueuedRow(id=str(number), kind="steer", text=f"message {number}") for number in range(3)]
+        rows = [
+            QueuedMessageRow(id=str(number), kind="steer", text=f"message {number}") for number in range(3)
+        ]
         super().__init__(lambda: [QueueView(rows)])
         self.moved: list[int] = []
 

@@ -1,7 +1,7 @@
 """The keys of the settings, and of what came of one."""
 
-from app.tui.features.settings.own_shell import OwnShellScreen
 from app.tui.features.settings.screen import SettingRow, SettingsScreen
+from app.tui.features.settings.user_shell_page import UserShellDefinitionsScreen
 from tests.tui.keys_pressed import keys
 from tests.tui.test_every_key_of_screens import Screens, until
 
@@ -27,6 +27,6 @@ async def test_what_came_of_a_setting() -> None:
             await pilot.press("down", key, "up", key)  # of the second there is nothing to see
             await until(pilot, lambda: app.noted == ["look at a"])
         for key in keys("imported shell definitions", "app.ownShell.again"):
-            await app.shows(OwnShellScreen("Your shell", []))
+            await app.shows(UserShellDefinitionsScreen("Your shell", []))
             await pilot.press(key)
             await until(pilot, lambda: app.noted == ["app.ownShell.again"])

@@ -7,7 +7,7 @@ import pytest
 from textual.events import AppFocus
 from textual.pilot import Pilot
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.providers.scripted import call, say
 from tests.agent.scripted_loop import echo
 from tests.tui.scripted_app import ScriptedApp, accept_trust, make_app
@@ -375,7 +375,7 @@ async def test_trusting_the_project_brings_its_extensions_at_once(home: Path) ->
 
 
 async def test_settings_follow_their_file(home: Path) -> None:
-    options = Options(no_session=True)  # a theme of the command line would count over the file's
+    options = CommandLineOptions(no_session=True)  # a theme of the command line would count over the file's
     app = make_app(home, say("one"), say("two"), extension="def extension(api):\n    pass\n", options=options)
     file = home / ".bayou" / "agent" / "settings.json"
     async with app.run_test(size=(120, 30)) as pilot:

@@ -8,23 +8,23 @@ from pathlib import Path
 import pytest
 from textual.app import ScreenStackError
 
-from app.assembly.crash_report import print_crash, report_crash
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
+from app.assembly.crash_report import print_crash_report, report_crash
 from app.assembly.session_builder import assemble_session
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.tui.app import BayouApp
-from app.tui.run import FaultReporter
-from tools.files.private_folders import temporary_folders_of_bayou
+from app.tui.run import InternalErrorReporter
+from tools.files.private_folders import existing_temporary_folders_of_bayou
 
 
-def guarded(tmp_path: Path) -> tuple[BayouApp, FaultReporter]:
+def guarded(tmp_path: Path) -> tuple[BayouApp, InternalErrorReporter]:
     project = tmp_path / "project"
     project.mkdir()
     assembled = assemble_session(
-        Options(no_session=True), Paths.from_env({"HOME": str(tmp_path)}, project), {}
+        CommandLineOptions(no_session=True), BayouPaths.from_env({"HOME": str(tmp_path)}, project), {}
     )
     app = BayouApp(assembled, home=tmp_path)
-    return app, FaultReporter(app, tmp_path / "crash")
+    return app, InternalErrorReporter(app, tmp_path / "crash")
 
 
 async def test_an_internal_error_leaves_a_report_and_ends_the_program(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_no_report_is_written_into_a_folder_that_somebody_else_made(
     folder = crash.report.parent
     assert stat.S_IMODE(folder.lstat().st_mode) == 0o700 and folder.lstat().st_uid == os.getuid()
     assert not list(other.iterdir()) and (not usual.is_dir() or not list(usual.iterdir()))
-    assert temporary_folders_of_bayou()[0] == str(folder), "it is hidden from commands"
+    assert existing_temporary_folders_of_bayou()[0] == str(folder), "it is hidden from commands"
 
 
 def test_an_unwritable_crash_report_is_not_a_second_crash(
@@ -109,5 +109,5 @@ def test_an_unwritable_crash_report_is_not_a_second_crash(
     blocked.write_text("not a folder")
     monkeypatch.setattr("tools.files.private_folders._SHARED_FOLDER", str(blocked))
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(blocked))
-    assert print_crash(report_crash(blocked, ValueError("red \x1b[31m\nlines"))) == 70
+    assert print_crash_report(report_crash(blocked, ValueError("red \x1b[31m\nlines"))) == 70
     assert "(ValueError: red ␛[31m lines)" in capsys.readouterr().err

@@ -4,7 +4,7 @@ tips."""
 import json
 from pathlib import Path
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.providers.scripted import say
 from tests.support.sizes import resize
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
@@ -30,7 +30,7 @@ def loaded(home: Path) -> None:
 
 async def test_the_page_with_a_model_names_it_and_what_was_loaded(tmp_path: Path) -> None:
     loaded(tmp_path)
-    app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
+    app = make_app(tmp_path, say("Aye."), options=CommandLineOptions(use_theme="bayou-dark"))
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()
         await app.settling_until(pilot, lambda: "1 rule" in app.screen_text)
@@ -48,7 +48,7 @@ async def test_the_page_with_a_model_names_it_and_what_was_loaded(tmp_path: Path
 
 async def test_a_recent_session_is_continued_by_a_click_or_its_id(tmp_path: Path) -> None:
     said = [say("Aye."), say("They do.")]
-    app = make_app(tmp_path, *said, options=Options(use_theme="bayou-dark"))
+    app = make_app(tmp_path, *said, options=CommandLineOptions(use_theme="bayou-dark"))
     async with app.run_test(size=(120, 40)) as pilot:
         await app.is_ready.wait()
         ids = []
@@ -69,7 +69,7 @@ async def test_a_recent_session_is_continued_by_a_click_or_its_id(tmp_path: Path
 
 
 async def test_a_recent_session_is_continued_by_its_number(tmp_path: Path) -> None:
-    app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
+    app = make_app(tmp_path, say("Aye."), options=CommandLineOptions(use_theme="bayou-dark"))
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()
         await submit(app, pilot, "ahoy")
@@ -81,7 +81,7 @@ async def test_a_recent_session_is_continued_by_its_number(tmp_path: Path) -> No
 
 
 async def test_a_low_terminal_shows_less_of_the_page(tmp_path: Path) -> None:
-    app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
+    app = make_app(tmp_path, say("Aye."), options=CommandLineOptions(use_theme="bayou-dark"))
     async with app.run_test(size=(80, 40)) as pilot:
         await app.is_ready.wait()
         assert "≈ ≈ ≈ ≈" in app.screen_text and "Tips" in app.screen_text
@@ -106,7 +106,7 @@ async def test_a_short_conversation_is_just_above_the_editor_and_above_a_list(tm
 
 
 async def test_sessions_that_are_loaded_late_are_above_the_tips(tmp_path: Path) -> None:
-    app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
+    app = make_app(tmp_path, say("Aye."), options=CommandLineOptions(use_theme="bayou-dark"))
     async with app.run_test(size=(120, 40)) as pilot:
         await app.is_ready.wait()
         await submit(app, pilot, "ahoy")
@@ -121,7 +121,7 @@ async def test_sessions_that_are_loaded_late_are_above_the_tips(tmp_path: Path) 
 
 
 async def test_a_model_that_comes_after_the_start_has_the_page(tmp_path: Path) -> None:
-    app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
+    app = make_app(tmp_path, say("Aye."), options=CommandLineOptions(use_theme="bayou-dark"))
     model = app.session.model
     assert model is not None
     app.assembled.model_choice.model = None
@@ -135,7 +135,7 @@ async def test_a_model_that_comes_after_the_start_has_the_page(tmp_path: Path) -
 async def test_each_new_session_has_other_tips(tmp_path: Path) -> None:
     seen: list[list[str]] = []
     for _ in range(2):
-        app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
+        app = make_app(tmp_path, say("Aye."), options=CommandLineOptions(use_theme="bayou-dark"))
         async with app.run_test(size=(80, 24)) as pilot:
             await app.is_ready.wait()
             shown = rows(app)
@@ -149,7 +149,7 @@ async def test_each_new_session_has_other_tips(tmp_path: Path) -> None:
 async def test_a_quiet_start_shows_nothing(tmp_path: Path) -> None:
     (tmp_path / ".bayou" / "agent").mkdir(parents=True)
     (tmp_path / ".bayou" / "agent" / "settings.json").write_text('{"quietStartup": true}')
-    app = make_app(tmp_path, say("Aye."), options=Options(use_theme="bayou-dark"))
+    app = make_app(tmp_path, say("Aye."), options=CommandLineOptions(use_theme="bayou-dark"))
     async with app.run_test(size=(80, 24)):
         await app.is_ready.wait()
         assert "Welcome" not in app.screen_text

@@ -7,12 +7,12 @@ import pytest
 from app.engine.core.hook_results import NavigationOptions
 from app.engine.permissions.permission_gate import PermissionGate
 from app.providers.scripted import say
-from app.resources.settings.settings_display import SegmentLook
+from app.resources.settings.settings_display import FooterSegmentSettings
 from app.tui.status.header_and_footer import FooterContext, footer_segments
 from app.values.todos import TodoItem, TodoPhase
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.scripted_app import make_app, wait_for_runs
-from widgets.status.header import StatusHeader
+from widgets.status.status_header import StatusHeader
 
 
 async def test_segments_are_in_the_wanted_order_and_colour(tmp_path: Path) -> None:
@@ -22,7 +22,10 @@ async def test_segments_are_in_the_wanted_order_and_colour(tmp_path: Path) -> No
     )
     around = FooterContext(home=tmp_path, host="harbour")
     made = footer_segments(
-        harness.session, around, ["host", "todos", "sessionId", "path"], {"host": SegmentLook(tone="success")}
+        harness.session,
+        around,
+        ["host", "todos", "sessionId", "path"],
+        {"host": FooterSegmentSettings(tone="success")},
     )
     assert [(one.id, one.text, one.tone) for one in made] == [
         ("host", "harbour", "success"),
@@ -36,7 +39,7 @@ async def test_a_segment_shows_when_it_is_wanted(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path)
 
     def shown(show: str, width: int) -> list[str]:
-        look = SegmentLook(show=show)  # pyright: ignore[reportArgumentType]
+        look = FooterSegmentSettings(show=show)  # pyright: ignore[reportArgumentType]
         around = FooterContext(home=tmp_path, width=width)
         return [one.id for one in footer_segments(harness.session, around, ["path"], {"path": look})]
 

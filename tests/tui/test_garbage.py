@@ -4,7 +4,7 @@ import asyncio
 import gc
 import weakref
 
-from app.tui.tasks import GarbageScheduler
+from app.tui.background_tasks import GarbageScheduler
 
 
 class Knot:
@@ -23,7 +23,7 @@ async def test_a_knot_is_untied_when_no_key_comes_any_more() -> None:
         garbage = GarbageScheduler(rest=0)
         del knot
         assert not untied.is_set()
-        garbage.note_key()
+        garbage.note_key_press()
         await asyncio.wait_for(untied.wait(), 20)
     finally:
         gc.enable()
@@ -37,8 +37,8 @@ async def test_keys_put_it_off() -> None:
     try:
         garbage = GarbageScheduler(rest=3600)
         del knot
-        garbage.note_key()
-        garbage.note_key()
+        garbage.note_key_press()
+        garbage.note_key_press()
         await asyncio.sleep(0)
         assert not untied.is_set()
     finally:

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 from textual.events import Paste
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.providers.scripted import call, say
 from app.sessions.session_log import SessionLog
 from app.values.content import text_of
@@ -16,7 +16,7 @@ JOB = call("bash", command="sleep 60", background=True)
 
 
 def app_with_job(home: Path) -> ScriptedApp:
-    options = Options(permissions="full", approve=True, use_theme="bayou-dark")
+    options = CommandLineOptions(permissions="full", approve=True, use_theme="bayou-dark")
     return make_app(home, JOB, say("It runs."), options=options)
 
 
@@ -64,7 +64,7 @@ async def test_quitting_asks_and_the_session_knows_that_no_result_comes(tmp_path
 
 async def test_the_todo_list_is_on_the_page_when_a_session_goes_on(tmp_path: Path) -> None:
     phases = [{"name": "Look", "tasks": ["Read the cart", "Read the tests"]}]
-    options = Options(permissions="full", approve=True, use_theme="bayou-dark")
+    options = CommandLineOptions(permissions="full", approve=True, use_theme="bayou-dark")
     todo = call("todo", op="set", phases=phases)
     app = make_app(tmp_path, todo, say("Noted."), options=options)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -81,7 +81,7 @@ async def test_the_todo_list_is_on_the_page_when_a_session_goes_on(tmp_path: Pat
 
 async def test_a_long_paste_is_folded_when_it_is_sent_and_when_its_session_goes_on(tmp_path: Path) -> None:
     paste = "".join(f"line {number}\n" for number in range(1, 5_001))
-    options = Options(approve=True, use_theme="bayou-dark")
+    options = CommandLineOptions(approve=True, use_theme="bayou-dark")
     app = make_app(tmp_path, say("A lot."), options=options)
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()

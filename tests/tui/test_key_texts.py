@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.providers.scripted import call, say
-from app.tui.features.sessions.feature import SESSIONS
+from app.tui.features.sessions.feature import SESSIONS_FEATURE
 from app.tui.features.sessions.screen import SessionsScreen
 from app.tui.features.settings.screen import SettingsScreen
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
@@ -50,11 +50,11 @@ async def test_without_one_nothing_is_said_of_it(home: Path) -> None:
 
 async def test_the_way_back_to_what_was_not_sent(home: Path) -> None:
     with_keys(home, tui_editor_cursorUp="alt+k")
-    silent = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    silent = make_app(home, say("x"), options=CommandLineOptions(use_theme="bayou-dark"))
     async with silent.run_test(size=(100, 30)):
         silent.editor.set_text("half a thought")
         silent.prompt.unsent_draft.save()
-    again = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    again = make_app(home, say("x"), options=CommandLineOptions(use_theme="bayou-dark"))
     async with again.run_test(size=(100, 30)) as pilot:
         await again.is_ready.wait()
         await again.settling_until(pilot, lambda: "press alt+k" in again.screen_text)
@@ -63,11 +63,11 @@ async def test_the_way_back_to_what_was_not_sent(home: Path) -> None:
 async def test_the_search_of_older_prompts(home: Path) -> None:
     """`Up` was taken away, so the search is the way."""
     with_keys(home, tui_editor_cursorUp=[], tui_editor_historySearch="alt+h")
-    silent = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    silent = make_app(home, say("x"), options=CommandLineOptions(use_theme="bayou-dark"))
     async with silent.run_test(size=(100, 30)):
         silent.editor.set_text("half a thought")
         silent.prompt.unsent_draft.save()
-    again = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    again = make_app(home, say("x"), options=CommandLineOptions(use_theme="bayou-dark"))
     async with again.run_test(size=(100, 30)) as pilot:
         await again.is_ready.wait()
         await again.settling_until(pilot, lambda: "from last time: alt+h searches it" in again.screen_text)
@@ -103,7 +103,7 @@ async def test_resume_keys_and_empty_lists_name_their_keys(home: Path) -> None:
     app = page(home, call("echo", text="x"), say("done"))
     async with app.run_test(size=(120, 30)) as pilot:
         await app.is_ready.wait()
-        assert app.feature_register.page(SESSIONS).key_label("app.session.undelete", "ctrl+z") == "f4"
+        assert app.feature_register.page(SESSIONS_FEATURE).key_label("app.session.undelete", "ctrl+z") == "f4"
         screen = SessionsScreen([])
         await app.push_screen(screen)
         await pilot.pause()

@@ -7,9 +7,9 @@ import pytest
 
 from app.engine.commands.command_table import COMMANDS
 from app.providers.scripted import call, say
-from app.tui.feature_register import COMMANDS as SLASH_COMMANDS
+from app.tui.feature_register import ALL_SLASH_COMMANDS as SLASH_COMMANDS
 from app.tui.feature_register import PAGE_KEYS
-from app.tui.keys.keymap import keys_of, read_key_map, textual_spelling
+from app.tui.keys.keymap import keys_of, read_user_key_map, textual_key_spelling
 from tests.agent.scripted_loop import BlockingTool
 from tests.support.sessions import waiting_texts
 from tests.tui.keys_pressed import PLACES, TABLE
@@ -42,13 +42,13 @@ def write_keys(home: Path, keys: object) -> Path:
     ],
 )
 def test_keys_may_be_written_as_one_is_used_to(written: str, meant: str) -> None:
-    assert textual_spelling(written) == meant
+    assert textual_key_spelling(written) == meant
 
 
 def test_every_action_has_an_id_and_words() -> None:
     for one in PLACES:
         for binding in one.bindings:
-            assert binding.id and TABLE.description_of(binding), f"{one.title}: {binding}"
+            assert binding.id and TABLE.action_description(binding), f"{one.title}: {binding}"
 
 
 def test_session_commands_have_the_same_description_everywhere() -> None:
@@ -57,7 +57,7 @@ def test_session_commands_have_the_same_description_everywhere() -> None:
         for row in SLASH_COMMANDS
         if row.session_command
     }
-    bound = {binding.id: TABLE.description_of(binding) for binding in PLACES[0].bindings}
+    bound = {binding.id: TABLE.action_description(binding) for binding in PLACES[0].bindings}
     by_key = {row.session_command: bound[row.id] for row in PAGE_KEYS if row.session_command}
     for verb, told in by_slash.items():
         words = COMMANDS[verb].words
@@ -133,7 +133,7 @@ def test_problems_of_the_keys_file_name_their_lines(home: Path) -> None:
         home,
         {"no.such.action": "f1", "app.palette": 7, "app.model.select": "ctrl+t", "app.suspend": []},
     )
-    found = read_key_map(file, PLACES)
+    found = read_user_key_map(file, PLACES)
     told = "\n".join(found.problems)
     assert "unknown action 'no.such.action'" in told
     assert "app.palette: give a key" in told

@@ -12,7 +12,7 @@ import pytest
 from app.resources import launch_frame
 from app.version import VERSION
 from tests.support.terminals import Terminal, terminal
-from widgets.terminal.early_terminal import EchoLine, split_typed_text
+from widgets.terminal.early_terminal import LaunchFrameEchoLine, split_typed_text_from_input
 
 PAGE = "Ask anything"
 MODEL = "guide  medium"
@@ -231,7 +231,7 @@ def test_a_missing_session_is_reported_on_the_shell_screen(tmp_path: Path, env: 
 
 def test_a_terminal_that_goes_away(tmp_path: Path, env: dict[str, str]):
     with on_the_frame(tmp_path, env) as (shown, go_on):
-        shown.hang_up()
+        shown.close_program_pipes()
         go_on()
         shown.process.wait(20)
 
@@ -280,14 +280,16 @@ def test_a_frame_of_no_size_that_there_is(tmp_path: Path, monkeypatch: pytest.Mo
     env, folder = {"HOME": str(tmp_path)}, tmp_path / ".bayou/agent/cache/launch"
     for number in range(12):
         frame = launch_frame.LaunchFrame(row=1, column=1, room=9, style=b"", theme="", content=b"x")
-        launch_frame.write_frame(frame, (10, 10 + number), env, "/")
+        launch_frame.write_launch_frame(frame, (10, 10 + number), env, "/")
         os.utime(folder / f"10x{10 + number}", (number, number))
     assert len(list(folder.iterdir())) == 8
-    found = launch_frame.read_frame((10, 21), env, "/")
+    found = launch_frame.read_launch_frame((10, 21), env, "/")
     assert found is not None and found.content == b"x"
     frame = launch_frame.LaunchFrame(row=40, column=1, room=9, style=b"", theme="", content=b"x")
-    launch_frame.write_frame(frame, (10, 21), env, "/")
-    assert launch_frame.read_frame((10, 21), env, "/") is None, "it would be typed outside of the screen"
+    launch_frame.write_launch_frame(frame, (10, 21), env, "/")
+    assert launch_frame.read_launch_frame((10, 21), env, "/") is None, (
+        "it would be typed outside of the screen"
+    )
 
 
 @pytest.mark.parametrize(
@@ -306,11 +308,11 @@ def test_a_frame_of_no_size_that_there_is(tmp_path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_what_is_text_of_what_has_come(read: bytes, text: str, rest: bytes):
-    assert split_typed_text(read) == (text, rest)
+    assert split_typed_text_from_input(read) == (text, rest)
 
 
 def test_letters_are_drawn_in_their_place_as_far_as_there_is_room():
-    place = EchoLine(3, 5, 4, b"\x1b[1m")
+    place = LaunchFrameEchoLine(3, 5, 4, b"\x1b[1m")
     assert place.draw_row("") == b"\x1b[3;5H\x1b[1m    \x1b[0m\x1b[3;5H"
     assert place.draw_row("a船") == "\x1b[3;5H\x1b[1ma船 \x1b[0m\x1b[3;8H".encode()
     assert place.draw_row("abcd") is None

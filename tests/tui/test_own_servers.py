@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.models.server_address import complete_server_address, name_provider_of
+from app.providers.models.server_address import complete_model_server_address, provider_name_for_address
 from app.values.user_errors import UserError
 from tests.support.model_server import ModelServer, model_server
 from tests.support.terminals import WRITTEN_NOTHING, Terminal, terminal
@@ -138,7 +138,7 @@ def test_models_json_is_read_again_when_it_changes(
     ],
 )
 def test_an_address_is_completed(typed: str, address: str) -> None:
-    assert complete_server_address(typed) == address
+    assert complete_model_server_address(typed) == address
 
 
 @pytest.mark.parametrize(
@@ -147,10 +147,10 @@ def test_an_address_is_completed(typed: str, address: str) -> None:
 )  # fmt: skip
 def test_an_address_that_cannot_be_used_is_refused(typed: str) -> None:
     with pytest.raises(UserError):
-        complete_server_address(typed)
+        complete_model_server_address(typed)
 
 
 def test_a_server_is_named_after_its_program_and_never_like_another() -> None:
-    assert name_provider_of("http://localhost:11434/v1", ["anthropic"]) == "ollama"
-    assert name_provider_of("http://localhost:11434/v1", ["ollama", "ollama-2"]) == "ollama-3"
-    assert name_provider_of("https://llm.example.com:8000/v1", []) == "llm-example-com"
+    assert provider_name_for_address("http://localhost:11434/v1", ["anthropic"]) == "ollama"
+    assert provider_name_for_address("http://localhost:11434/v1", ["ollama", "ollama-2"]) == "ollama-3"
+    assert provider_name_for_address("https://llm.example.com:8000/v1", []) == "llm-example-com"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.providers.scripted import call, say
-from app.resources.paths import Paths
-from app.tui.prompt.project_history import ProjectHistory
+from app.resources.paths import BayouPaths
+from app.tui.prompt.project_history import ProjectPromptHistory
 from app.values.content import Image
 from app.values.messages import UserMessage
 from app.values.todos import TodoItem, TodoPhase
@@ -40,13 +40,13 @@ async def test_prompts_of_earlier_sessions_are_one_up_away(home: Path) -> None:
 
 
 def test_a_file_that_is_mentioned_while_the_older_ones_are_read_counts(home: Path) -> None:
-    paths = Paths.from_env({"HOME": str(home)}, home)
-    before, now = (ProjectHistory(paths, most_prompts=lambda: 10) for _ in range(2))
-    before.record_mentions(["a", "b"])
-    read = now.read_files()
-    now.record_mentions(["b"])
+    paths = BayouPaths.from_env({"HOME": str(home)}, home)
+    before, now = (ProjectPromptHistory(paths, most_prompts=lambda: 10) for _ in range(2))
+    before.record_mentioned_files(["a", "b"])
+    read = now.read_mentioned_file_scores()
+    now.record_mentioned_files(["b"])
     newest = now.frecency.scores_and_times["b"]
-    now.merge_file_scores(read)
+    now.merge_mentioned_file_scores(read)
     assert list(now.frecency.scores_and_times) == ["a", "b"] and now.frecency.scores_and_times["b"] == newest
 
 
@@ -96,11 +96,11 @@ async def test_the_side_panel_keeps_its_place_in_each_project(home: Path) -> Non
 
 
 async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Path) -> None:
-    first = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    first = make_app(home, say("x"), options=CommandLineOptions(use_theme="bayou-dark"))
     async with first.run_test(size=(100, 30)):
         first.editor.set_text("half a thought")
         first.prompt.unsent_draft.save()
-    second = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    second = make_app(home, say("x"), options=CommandLineOptions(use_theme="bayou-dark"))
     async with second.run_test(size=(100, 30)) as pilot:
         await second.is_ready.wait()
         assert "press ↑" in second.screen_text
@@ -108,14 +108,14 @@ async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Pat
         assert second.editor.text == "half a thought"
         second.editor.set_text("")
         second.prompt.unsent_draft.editor_changed(second.editor.model.draft())
-    third = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    third = make_app(home, say("x"), options=CommandLineOptions(use_theme="bayou-dark"))
     async with third.run_test(size=(100, 30)) as pilot:
         await third.is_ready.wait()
         assert "press ↑" not in third.screen_text
 
 
 async def test_an_older_draft_is_not_one_up_away_of_another(home: Path) -> None:
-    kept = Options(use_theme="bayou-dark")
+    kept = CommandLineOptions(use_theme="bayou-dark")
     talked = make_app(home, say("x"), options=kept)
     async with talked.run_test(size=(100, 30)) as pilot:
         await submit(talked, pilot, "hello")
@@ -127,7 +127,7 @@ async def test_an_older_draft_is_not_one_up_away_of_another(home: Path) -> None:
     async with silent.run_test(size=(100, 30)):
         silent.editor.set_text("half a thought")
         silent.prompt.unsent_draft.save()
-    again = make_app(home, say("x"), options=Options(use_theme="bayou-dark", continue_=True))
+    again = make_app(home, say("x"), options=CommandLineOptions(use_theme="bayou-dark", continue_=True))
     async with again.run_test(size=(100, 30)) as pilot:
         await again.is_ready.wait()
         await pilot.pause()

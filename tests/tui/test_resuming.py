@@ -11,17 +11,17 @@ import pytest
 from textual.pilot import Pilot
 
 from app.assembly.assembled_session import AssembledSession
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.session_builder import assemble_session
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import say
-from app.resources.paths import Paths, styles_dir
+from app.resources.paths import BayouPaths, shipped_styles_dir
 from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.file.partial_answer import PartialAnswerFile
 from app.sessions.session_log import SessionLog
-from app.tui.features.extensions.trust_screen import TrustScreen
-from app.tui.features.sessions.feature import RESUME, SESSIONS
-from app.tui.startup import StartOptions
+from app.tui.features.extensions.trust_screen import ProjectTrustScreen
+from app.tui.features.sessions.feature import RESUME_FEATURE, SESSIONS_FEATURE
+from app.tui.startup import TuiStartOptions
 from app.values.content import Text
 from app.values.messages import AssistantMessage
 from tests.sessions.make_entries import assistant_entry
@@ -36,8 +36,8 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def paths_of(home: Path) -> Paths:
-    return Paths.from_env({"HOME": str(home)}, home / "project")
+def paths_of(home: Path) -> BayouPaths:
+    return BayouPaths.from_env({"HOME": str(home)}, home / "project")
 
 
 def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
@@ -67,9 +67,11 @@ def orphan(home: Path) -> Path:
 
 
 def started(home: Path, *words: str) -> tuple[ScriptedApp, AssembledSession]:
-    assembled = assemble_session(Options(session=words[0], offline=True), paths_of(home), {}, can_ask=True)
+    assembled = assemble_session(
+        CommandLineOptions(session=words[0], offline=True), paths_of(home), {}, can_ask=True
+    )
     app = ScriptedApp(
-        assembled, opening=StartOptions(), home=home, css_path=sorted(styles_dir().glob("*.tcss"))
+        assembled, opening=TuiStartOptions(), home=home, css_path=sorted(shipped_styles_dir().glob("*.tcss"))
     )
     app.animation_level = "none"
     app.note_events()
@@ -128,7 +130,7 @@ async def test_a_session_in_use_can_be_left_alone(home: Path, locked: Path) -> N
 
 def test_without_a_user_it_is_an_error_with_remedies(home: Path, locked: Path) -> None:
     with pytest.raises(SessionLocked, match="--fork"):
-        assemble_session(Options(session=str(locked), offline=True), paths_of(home), {})
+        assemble_session(CommandLineOptions(session=str(locked), offline=True), paths_of(home), {})
 
 
 @pytest.mark.parametrize(("key", "is_copy"), [("1", False), ("2", True)])
@@ -153,22 +155,22 @@ async def test_a_session_of_a_newer_bayou_can_be_looked_at(home: Path) -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: "written by a newer bayou" in app.screen_text)
         assert "from the future, answered" in app.screen_text and app.session.log.is_read_only
-    other = make_app(home, say("hello"), options=Options(offline=True))
+    other = make_app(home, say("hello"), options=CommandLineOptions(offline=True))
     async with other.run_test(size=(100, 30)) as pilot:
-        await other.tasks.run_action(other.feature_register.page(RESUME).open(path))
+        await other.tasks.run_action(other.feature_register.page(RESUME_FEATURE).open(path))
         await until(pilot, lambda: "written by a newer bayou" in other.screen_text)
     with pytest.raises(SessionTooNew, match="Update bayou"):
-        assemble_session(Options(session=str(path), offline=True), paths_of(home), {})
+        assemble_session(CommandLineOptions(session=str(path), offline=True), paths_of(home), {})
     assert path.read_bytes() == before
 
 
 async def test_an_invalid_session_file_is_reported_and_the_session_stays(home: Path) -> None:
     broken = home / "broken.jsonl"
     broken.write_text("nothing like it\n")
-    app = make_app(home, say("hello"), options=Options(offline=True))
+    app = make_app(home, say("hello"), options=CommandLineOptions(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         where = app.session.log
-        await app.tasks.run_action(app.feature_register.page(RESUME).open(broken))
+        await app.tasks.run_action(app.feature_register.page(RESUME_FEATURE).open(broken))
         await pilot.pause()
         assert app.session.log is where and "✗" in app.screen_text and "broken.jsonl" in app.screen_text
 
@@ -179,7 +181,7 @@ async def test_entries_refused_by_a_full_disk_stay_visible_and_are_written_later
     def full(descriptor: int, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    app = make_app(home, say("an answer"), say("another"), options=Options(offline=True))
+    app = make_app(home, say("an answer"), say("another"), options=CommandLineOptions(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         with monkeypatch.context() as disk:
             disk.setattr("app.sessions.file.session_file._write_all", full)
@@ -215,9 +217,9 @@ async def test_half_an_answer_is_there_again_after_resuming_from_within(home: Pa
         AssistantMessage(content=(Text(text="as far as it came"),), stop_reason="pending"), log.leaf_id
     )
     log.close()
-    app = make_app(home, say("hello"), options=Options(offline=True))
+    app = make_app(home, say("hello"), options=CommandLineOptions(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.tasks.run_action(app.feature_register.page(RESUME).open(path))
+        await app.tasks.run_action(app.feature_register.page(RESUME_FEATURE).open(path))
         await pilot.pause()
         assert "as far as it came" in app.screen_text
         assert "the part that had arrived is kept" in app.screen_text
@@ -225,15 +227,15 @@ async def test_half_an_answer_is_there_again_after_resuming_from_within(home: Pa
 
 async def test_queued_messages_stay_in_their_session_and_drafts_move_along(home: Path) -> None:
     first, second = a_session(home, "first"), a_session(home, "second")
-    app = make_app(home, say("hello"), options=Options(session=str(first), offline=True))
+    app = make_app(home, say("hello"), options=CommandLineOptions(session=str(first), offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         app.editor.set_text("left in first")
         app.prompt.unsent_draft.save()
         app.session.log.close()
-    other = make_app(home, say("hello"), options=Options(session=str(second), offline=True))
+    other = make_app(home, say("hello"), options=CommandLineOptions(session=str(second), offline=True))
     async with other.run_test(size=(100, 30)) as pilot:
         other.editor.set_text("written in second")
-        await other.tasks.run_action(other.feature_register.page(RESUME).open(first))
+        await other.tasks.run_action(other.feature_register.page(RESUME_FEATURE).open(first))
         await pilot.pause()
         assert other.editor.text == "written in second\n\nleft in first"
 
@@ -280,11 +282,11 @@ async def test_or_here_or_in_a_copy(key: str, is_copy: bool, home: Path, elsewhe
 async def test_resuming_one_from_within_asks_the_same(
     key: str, folder: str, home: Path, elsewhere: Path
 ) -> None:
-    app = make_app(home, say("hello"), options=Options(offline=True))
+    app = make_app(home, say("hello"), options=CommandLineOptions(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, app.is_ready.is_set)
         resuming = asyncio.ensure_future(
-            app.tasks.run_action(app.feature_register.page(RESUME).open(elsewhere))
+            app.tasks.run_action(app.feature_register.page(RESUME_FEATURE).open(elsewhere))
         )
         await asked(app, pilot)
         await pilot.press(key)
@@ -299,11 +301,11 @@ async def test_resuming_one_from_within_asks_the_same(
 
 
 async def test_staying_where_one_is_leaves_everything(home: Path, elsewhere: Path) -> None:
-    app = make_app(home, say("hello"), options=Options(offline=True))
+    app = make_app(home, say("hello"), options=CommandLineOptions(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, app.is_ready.is_set)
         resuming = asyncio.ensure_future(
-            app.tasks.run_action(app.feature_register.page(RESUME).open(elsewhere))
+            app.tasks.run_action(app.feature_register.page(RESUME_FEATURE).open(elsewhere))
         )
         await asked(app, pilot)
         await pilot.press("escape")
@@ -317,11 +319,13 @@ async def test_staying_where_one_is_leaves_everything(home: Path, elsewhere: Pat
 async def test_an_imported_session_is_about_the_folder_that_is_chosen(
     key: str, folder: str, home: Path, elsewhere: Path
 ) -> None:
-    app = make_app(home, say("hello"), options=Options(offline=True))
+    app = make_app(home, say("hello"), options=CommandLineOptions(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, app.is_ready.is_set)
         importing = asyncio.ensure_future(
-            app.tasks.run_action(app.feature_register.page(SESSIONS).import_file(str(elsewhere)))
+            app.tasks.run_action(
+                app.feature_register.page(SESSIONS_FEATURE).import_session_file(str(elsewhere))
+            )
         )
         await asked(app, pilot)
         await pilot.press(key)
@@ -339,11 +343,11 @@ async def test_what_the_other_folder_brings_along_is_asked_about_on_arrival(
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, app.is_ready.is_set)
         resuming = asyncio.ensure_future(
-            app.tasks.run_action(app.feature_register.page(RESUME).open(elsewhere))
+            app.tasks.run_action(app.feature_register.page(RESUME_FEATURE).open(elsewhere))
         )
         await asked(app, pilot)
         await pilot.press("1")
         await resuming
-        await until(pilot, lambda: isinstance(app.screen, TrustScreen))
+        await until(pilot, lambda: isinstance(app.screen, ProjectTrustScreen))
         assert "~/elsewhere contains" in app.screen_text
         assert not app.assembled.effective_settings.settings.shell.shell_command_prefix

@@ -5,7 +5,7 @@ from pathlib import Path
 from app.providers.scripted import say
 from app.values.cells import CELL_ENTRY_TYPE
 from tests.tui.scripted_app import make_app
-from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
+from widgets.transcript.transcript_blocks import CardState, CustomBlock, CustomBlockKind
 
 
 async def test_a_cell_is_shown_where_it_ran(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ async def test_a_cell_is_shown_where_it_ran(tmp_path: Path) -> None:
         assert "row 2" in text and "ZeroDivisionError: division by zero" in text
         await app.settling_until(pilot, lambda: not app.session.state.is_cell_running)
         last = app.transcript.last_block
-        assert isinstance(last, CustomBlock) and last.kind is CustomKind.CELL
+        assert isinstance(last, CustomBlock) and last.kind is CustomBlockKind.CELL
         assert last.state is CardState.FAILED
         recorded = [
             entry for entry in app.session.log.entries if getattr(entry, "custom_type", "") == CELL_ENTRY_TYPE

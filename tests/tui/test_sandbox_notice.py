@@ -3,26 +3,26 @@
 import asyncio
 from pathlib import Path
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.session_builder import assemble_session
-from app.resources.paths import Paths, styles_dir
+from app.resources.paths import BayouPaths, shipped_styles_dir
 from app.tui.app import BayouApp
 from tests.support.idle import text_of
-from tools.box.plan import Abilities
+from tools.box.sandbox_instructions import SandboxFeatures
 
 
 async def test_the_page_stands_before_the_system_is_tried_and_tells_what_is_missing(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    paths = Paths.from_env({"HOME": str(tmp_path)}, folder)
-    options = Options(no_session=True, permissions="auto-edit")
+    paths = BayouPaths.from_env({"HOME": str(tmp_path)}, folder)
+    options = CommandLineOptions(no_session=True, permissions="auto-edit")
     assembled = assemble_session(options, paths, {}, can_ask=True)
     tried: list[bool] = []
-    app = BayouApp(assembled, home=tmp_path, css_path=sorted(styles_dir().glob("*.tcss")))
+    app = BayouApp(assembled, home=tmp_path, css_path=sorted(shipped_styles_dir().glob("*.tcss")))
 
-    def try_the_system() -> Abilities:
+    def try_the_system() -> SandboxFeatures:
         tried.append("auto-edit" in text_of(app.screen).lower())
-        return Abilities(why="there is nothing of the kind")
+        return SandboxFeatures(why="there is nothing of the kind")
 
     assembled.workspace.abilities = try_the_system
     async with app.run_test(size=(120, 30)) as pilot, asyncio.timeout(10):
@@ -32,13 +32,15 @@ async def test_the_page_stands_before_the_system_is_tried_and_tells_what_is_miss
 
 
 def test_where_everything_runs_unasked_the_system_is_not_tried(tmp_path: Path) -> None:
-    paths = Paths.from_env({"HOME": str(tmp_path)}, tmp_path)
-    assembled = assemble_session(Options(no_session=True, permissions="full"), paths, {}, can_ask=True)
+    paths = BayouPaths.from_env({"HOME": str(tmp_path)}, tmp_path)
+    assembled = assemble_session(
+        CommandLineOptions(no_session=True, permissions="full"), paths, {}, can_ask=True
+    )
     tried: list[bool] = []
 
-    def try_the_system() -> Abilities:
+    def try_the_system() -> SandboxFeatures:
         tried.append(True)
-        return Abilities()
+        return SandboxFeatures()
 
     assembled.workspace.abilities = try_the_system
     assembled.session.permissions.boxes.probe_system()

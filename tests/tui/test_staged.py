@@ -4,15 +4,15 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from app.assembly.options import Options
-from app.engine.files.pending_changes import RequestedChange
+from app.assembly.command_line_options import CommandLineOptions
+from app.engine.files.pending_changes import RequestedFileChange
 from app.providers.scripted import RequestContext, ScriptedAnswer, call, say
 from app.values.messages import CustomMessage
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 from tests.tui.test_approvals import wait
 
 REWRITE = call("ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($A)"}])
-OPTIONS = Options(no_session=True, use_theme="bayou-dark", tools="+ast_edit", permissions="full")
+OPTIONS = CommandLineOptions(no_session=True, use_theme="bayou-dark", tools="+ast_edit", permissions="full")
 
 
 def staging_app(home: Path, *more: object) -> ScriptedApp:
@@ -94,7 +94,7 @@ async def test_several_are_asked_about_one_after_the_other(tmp_path: Path) -> No
         await app.is_ready.wait()
         for name in ("first", "second"):
             await app.session.pending.stage_changes(
-                name, "mine", [RequestedChange(path=f"{name}.txt", text="new\n")]
+                name, "mine", [RequestedFileChange(path=f"{name}.txt", text="new\n")]
             )
         await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
         for left in (1, 0):
@@ -121,7 +121,7 @@ async def test_each_of_several_is_asked_about_once_and_not_while_the_agent_works
         await app.is_ready.wait()
         for name in ("first", "second"):
             await app.session.pending.stage_changes(
-                name, "mine", [RequestedChange(path=f"{name}.txt", text="new\n")]
+                name, "mine", [RequestedFileChange(path=f"{name}.txt", text="new\n")]
             )
         await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
         await pilot.pause()

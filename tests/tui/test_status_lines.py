@@ -7,18 +7,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.assembly.options import Options
+from app.assembly.command_line_options import CommandLineOptions
 from app.providers.scripted import call, fail, say, think
-from app.resources.settings.settings_file import set_value
+from app.resources.settings.settings_file import write_setting_to_file
 from app.tui.feature_services import CacheMissReporter
 from app.tui.main_screen import MainScreen
 from app.tui.run import print_closing_message
-from app.tui.status.status_lines import git_state, parse_git_status
+from app.tui.status.status_lines import parse_git_status, query_git_state
 from app.values.events import MessageEnd, ProviderRequestPrepared, ProviderWaiting
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
-from widgets.transcript.blocks import NoteKind
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def home(tmp_path: Path) -> Path:
 def wish(home: Path, key: str, value: object) -> None:
     file = home / ".bayou" / "agent" / "settings.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    set_value(file, key, value)
+    write_setting_to_file(file, key, value)
 
 
 def footer_line(app: ScriptedApp) -> str:
@@ -82,7 +82,7 @@ async def test_the_branch_with_a_star_when_something_is_not_committed(home: Path
     project = home / "project"
     project.mkdir(parents=True)
     repository(project)
-    assert await git_state(project, home=project, is_vouched=lambda: False) == "harbour"
+    assert await query_git_state(project, home=project, is_vouched=lambda: False) == "harbour"
     (project / "new.txt").write_text("x", encoding="utf-8")
     app = make_app(home, say("done"))
     async with app.run_test(size=(100, 30)) as pilot:
@@ -90,7 +90,7 @@ async def test_the_branch_with_a_star_when_something_is_not_committed(home: Path
 
 
 async def test_outside_of_a_repository_git_is_not_asked(tmp_path: Path) -> None:
-    assert await git_state(tmp_path, home=tmp_path, is_vouched=lambda: False) == ""
+    assert await query_git_state(tmp_path, home=tmp_path, is_vouched=lambda: False) == ""
 
 
 def test_a_detached_head_is_shown_by_its_commit() -> None:
@@ -152,7 +152,7 @@ async def test_what_is_left_on_the_terminal(
     home: Path, wanted: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wish(home, "fullscreenExitOutput", wanted)
-    app = make_app(home, say("The **answer**.\n\n- one"), options=Options(use_theme="bayou-dark"))
+    app = make_app(home, say("The **answer**.\n\n- one"), options=CommandLineOptions(use_theme="bayou-dark"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "what is it?")
         await wait_for_runs(app, pilot)
@@ -164,7 +164,7 @@ async def test_what_is_left_on_the_terminal(
 
 
 async def test_a_session_file_is_copied_in_and_gone_on_with(home: Path) -> None:
-    app = make_app(home, say("The answer."), say("more"), options=Options(use_theme="bayou-dark"))
+    app = make_app(home, say("The answer."), say("more"), options=CommandLineOptions(use_theme="bayou-dark"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "what is it?")
         await wait_for_runs(app, pilot)
@@ -222,7 +222,9 @@ async def test_a_scroll_bar_can_be_done_without(home: Path) -> None:
 def test_a_model_brings_its_own_thinking_level(home: Path) -> None:
     wish(home, "modelThinkingLevels", {"offline/guide": "high"})
     assert make_app(home).session.state.thinking == "high"
-    by_hand = make_app(home, options=Options(no_session=True, thinking="low", use_theme="bayou-dark"))
+    by_hand = make_app(
+        home, options=CommandLineOptions(no_session=True, thinking="low", use_theme="bayou-dark")
+    )
     assert by_hand.session.state.thinking == "low"
 
 
@@ -230,7 +232,7 @@ def test_a_missed_prompt_cache_is_shown_if_the_setting_is_on() -> None:
     for is_told in (True, False):
         told: list[str] = []
 
-        def say(text: str, kind: NoteKind = NoteKind.INFO, told: list[str] = told) -> None:
+        def say(text: str, kind: AppNoteKind = AppNoteKind.INFO, told: list[str] = told) -> None:
             told.append(text)
 
         misses = CacheMissReporter(say, is_told=lambda is_told=is_told: is_told)

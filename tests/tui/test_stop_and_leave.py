@@ -28,7 +28,7 @@ from tests.hostile.setups import (
 from tests.providers.loopback import Reply
 from tests.support.terminals import Terminal, terminal
 from tests.tui.situations import PAGE, SITUATIONS, SLEEPS, Model, Situation, Stage, is_sleeping, sleepers
-from tools.files.private_folders import last_resort_folder
+from tools.files.private_folders import fallback_temporary_folder
 
 EVERY_WAY = "BAYOU_LEAVE_EVERY_WAY" in os.environ
 LIMIT = 2.0 if EVERY_WAY else 6.0
@@ -98,7 +98,7 @@ WAYS = {
     "palette": Way(quit_by_palette, 0, open_palette),
     "SIGTERM": by(signal.SIGTERM),
     "SIGHUP": by(signal.SIGHUP),
-    "closed terminal": Way(lambda shown: shown.hang_up(), 128 + signal.SIGHUP),
+    "closed terminal": Way(lambda shown: shown.close_program_pipes(), 128 + signal.SIGHUP),
 }
 
 
@@ -220,7 +220,7 @@ def test_a_session_on_a_full_disk_is_left_with_a_copy_elsewhere(
         leave(shown, way)
         if way != "closed terminal":
             assert shown.sent.count(b"The whole session was saved to") == 1
-    (file,) = last_resort_folder().glob(f"*/{written.name}")
+    (file,) = fallback_temporary_folder().glob(f"*/{written.name}")
     kept = [json.loads(line) for line in file.read_text().splitlines()]
     assert "The tide is rising. " * 500 in json.dumps(kept[-1])
     shutil.rmtree(file.parent)

@@ -11,7 +11,11 @@ import pytest
 
 from tests.support.terminals import Terminal, terminal
 from widgets.status.approval_keys import REFUSED_SECONDS
-from widgets.status.input_guard import MIN_QUIET_SECONDS, MIN_VISIBLE_SECONDS, TYPING_PAUSE_SECONDS
+from widgets.status.input_guard import (
+    MIN_KEY_QUIET_SECONDS,
+    MIN_QUESTION_VISIBLE_SECONDS,
+    TYPING_PAUSE_SECONDS,
+)
 
 ASKS = ("--permissions", "ask")
 KITTY = 25
@@ -29,7 +33,7 @@ def asked(shown: Terminal, folder: Path) -> Path:
     shown.until("Ask anything")
     shown.press("run touch afloat\r")
     shown.until("Run this command?")
-    rest(shown, MIN_VISIBLE_SECONDS + MIN_QUIET_SECONDS + 0.3)
+    rest(shown, MIN_QUESTION_VISIBLE_SECONDS + MIN_KEY_QUIET_SECONDS + 0.3)
     return folder / "afloat"
 
 
@@ -40,7 +44,7 @@ def test_escape_and_a_letter_let_nothing_run_and_more_letters_stop_it(tmp_path: 
         shown.press("\x1b")
         rest(shown, gap)
         shown.press("a")
-        rest(shown, MIN_QUIET_SECONDS + 0.3)
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.3)
         assert not made.exists()
         shown.press("ctually")
         shown.until(lambda: "Run this command?" not in shown.screen)
@@ -87,7 +91,7 @@ def test_an_escape_and_a_letter_pressed_twice_let_nothing_run(tmp_path: Path, le
         for _ in range(2):
             shown.press("\x1b" + letter)
             shown.until(f"alt+{letter} is unclear in this terminal")
-            rest(shown, MIN_QUIET_SECONDS + 0.2)
+            rest(shown, MIN_KEY_QUIET_SECONDS + 0.2)
         assert not made.exists() and "Run this command?" in shown.screen and "auto-edit" not in shown.screen
 
 
@@ -99,7 +103,7 @@ def test_a_bare_escape_is_in_doubt_where_the_terminal_told_chords_before(tmp_pat
         shown.press("\x1b")
         rest(shown, gap)
         shown.press("a")
-        rest(shown, MIN_QUIET_SECONDS + 0.3)
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.3)
         assert not made.exists()
         shown.press("ctually")
         shown.until(lambda: "Run this command?" not in shown.screen)
@@ -158,7 +162,7 @@ def test_escape_and_a_letter_in_the_list_of_rules_leave_it(tmp_path: Path) -> No
         made = asked(shown, tmp_path)
         shown.press("a")
         shown.until("esc back")
-        rest(shown, MIN_QUIET_SECONDS + 0.2)
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.2)
         shown.press("\x1by\r")
         shown.until(lambda: "esc back" not in shown.screen)
         rest(shown, 0.3)
@@ -170,7 +174,7 @@ def test_a_key_without_a_character_chooses_no_rule_of_the_list(tmp_path: Path) -
         made = asked(shown, tmp_path)
         shown.press("a")
         shown.until("esc back")
-        rest(shown, MIN_QUIET_SECONDS + 0.2)
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.2)
         for sent in ("\x1b[D", "\x1bOP", "\t"):
             shown.press(sent)
             rest(shown, 0.3)
@@ -201,7 +205,7 @@ def test_in_tmux_escape_and_letters_let_nothing_run_and_stop_it(tmp_path: Path, 
             shown.press("\x1b")
             rest(shown, gap)
             shown.press("a")
-            rest(shown, MIN_QUIET_SECONDS + 0.3)
+            rest(shown, MIN_KEY_QUIET_SECONDS + 0.3)
             assert not made.exists()
             shown.press("ctually")
             shown.until(lambda: "Run this command?" not in shown.screen)
@@ -215,7 +219,7 @@ def test_the_plain_key_that_an_unclear_chord_names_lets_it_run_after_a_pause(tmp
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
         shown.until("alt+a is unclear in this terminal: press y")
-        rest(shown, MIN_QUIET_SECONDS + 0.2)
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.2)
         shown.press("y")
         shown.until("too early: press the key again")
         assert not made.exists()

@@ -10,18 +10,18 @@ from textual.css.stylesheet import Stylesheet
 from textual.widget import Widget
 
 from app.tui import style_cache as kept_rules
-from app.tui.style_cache import load_rules, save_rules
+from app.tui.style_cache import load_cached_style_rules, save_style_rules_cache
 from tests.support.screens import Screen
 from tests.widgets.host import STYLES
 from widgets.textual_internals import CachedStylesheet
-from widgets.themes import parse_theme, textual_theme, variable_defaults
+from widgets.themes import default_style_variables, parse_theme, to_textual_theme
 
 COLORS = {
-    **textual_theme(parse_theme((STYLES / "themes" / "bayou-dark.json").read_bytes(), "bayou-dark.json"))
+    **to_textual_theme(parse_theme((STYLES / "themes" / "bayou-dark.json").read_bytes(), "bayou-dark.json"))
     .to_color_system()
     .generate(),
-    **variable_defaults(),
-    **textual_theme(
+    **default_style_variables(),
+    **to_textual_theme(
         parse_theme((STYLES / "themes" / "bayou-dark.json").read_bytes(), "bayou-dark.json")
     ).variables,
 }
@@ -47,8 +47,8 @@ def told(sheet: Stylesheet) -> list[Any]:
 def test_what_is_read_again_is_what_was_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     parsed = sheet_of()
     before = told(parsed)
-    save_rules(tmp_path / "styles", COLORS, parsed.used)
-    kept = load_rules(tmp_path / "styles", COLORS)
+    save_style_rules_cache(tmp_path / "styles", COLORS, parsed.used)
+    kept = load_cached_style_rules(tmp_path / "styles", COLORS)
     assert len(kept) == len(parsed.source)
     monkeypatch.setattr(Stylesheet, "_parse_rules", None)
     assert told(sheet_of(kept)) == before
@@ -57,8 +57,8 @@ def test_what_is_read_again_is_what_was_parsed(tmp_path: Path, monkeypatch: pyte
 def test_a_source_that_has_changed_is_parsed_and_the_others_are_not(tmp_path: Path):
     parsed = sheet_of()
     parsed.parse()
-    save_rules(tmp_path / "styles", COLORS, parsed.used)
-    sheet = sheet_of(load_rules(tmp_path / "styles", COLORS))
+    save_style_rules_cache(tmp_path / "styles", COLORS, parsed.used)
+    sheet = sheet_of(load_cached_style_rules(tmp_path / "styles", COLORS))
     sheet.add_source("Widget { padding: 3; }", ("here", "x"), is_default_css=True)
     assert [rule.css for rule in sheet.rules][-1] == "Widget {\n    padding: 3;\n}"
     assert [rule.css for rule in sheet.rules][:-1] == [rule.css for rule in parsed.rules][:-1]
@@ -75,28 +75,28 @@ class Harm:
 def test_nothing_but_values_of_styles_is_let_in(tmp_path: Path, what: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(kept_rules, "_RulePickler", pickle.Pickler)
-    save_rules(tmp_path / "styles", COLORS, {("css",): [what]})
-    assert (tmp_path / "styles").stat().st_size and load_rules(tmp_path / "styles", COLORS) == {}
+    save_style_rules_cache(tmp_path / "styles", COLORS, {("css",): [what]})
+    assert (tmp_path / "styles").stat().st_size and load_cached_style_rules(tmp_path / "styles", COLORS) == {}
     assert not Path("harm").exists()
 
 
 def test_a_file_of_others_of_other_colours_or_with_a_fault_counts_for_nothing(tmp_path: Path):
     path = tmp_path / "styles"
-    assert load_rules(path, COLORS) == {}
+    assert load_cached_style_rules(path, COLORS) == {}
     sheet = sheet_of()
     sheet.parse()
-    save_rules(path, COLORS, sheet.used)
+    save_style_rules_cache(path, COLORS, sheet.used)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert load_rules(path, {**COLORS, "primary": "red"}) == {}
+    assert load_cached_style_rules(path, {**COLORS, "primary": "red"}) == {}
     whole = path.read_bytes()
     path.chmod(0o660)
-    assert load_rules(path, COLORS) == {}
+    assert load_cached_style_rules(path, COLORS) == {}
     path.chmod(0o600)
     for broken in (b"", whole[:31], whole[:-20], whole[:900] + bytes([whole[900] ^ 1]) + whole[901:]):
         path.write_bytes(broken)
-        assert load_rules(path, COLORS) == {}
+        assert load_cached_style_rules(path, COLORS) == {}
     path.write_bytes(whole)
-    assert load_rules(path, COLORS)
+    assert load_cached_style_rules(path, COLORS)
 
 
 def test_other_colours_make_what_is_kept_worthless():

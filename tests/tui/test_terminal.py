@@ -300,7 +300,7 @@ def test_a_terminal_that_goes_away_takes_bayou_with_it(
 ) -> None:
     with terminal(tmp_path, *words) as shown:
         shown.until(seen)
-        shown.hang_up()
+        shown.close_program_pipes()
         assert shown.process.wait(LIMIT) == 129
         assert not list(Path(os.environ["BAYOU_AGENT_DIR"]).glob("crashes/*"))
 
@@ -322,12 +322,12 @@ FAULTS = {
     " m.ModelCatalogue.load_catalogue = lambda *a, **k: 1 / 0",
     "in composing": "from app.tui.app import BayouApp as A; A.compose = lambda self: 1 / 0",
     "in mounting": "from app.tui.app import BayouApp as A; A.on_mount = lambda self: 1 / 0",
-    "in drawing": "from widgets.editor.prompt import PromptEditor as E; E.render_line = lambda self, y: 1 / 0",
-    "after the first paint": "import app.tui.startup as m; m.import_model_modules = lambda app: 1 / 0",
+    "in drawing": "from widgets.editor.prompt_editor import PromptEditor as E; E.render_line = lambda self, y: 1 / 0",
+    "after the first paint": "import app.tui.startup as m; m.import_model_modules_in_background = lambda app: 1 / 0",
 }
 FAULTS_OF_KEYS = {
     "in reading keys": (
-        "from widgets.terminal.input_splitter import InputSplitter as I; feed = I.feed\n"
+        "from widgets.terminal.input_splitter import TerminalInputSplitter as I; feed = I.feed\n"
         "I.feed = lambda self, text: 1 / 0 if chr(15) in text else feed(self, text)"  # not in the terminal's answers
     ),
     "in a key": "from app.tui.app import BayouApp as A; A.action_act = lambda self, name: 1 / 0",

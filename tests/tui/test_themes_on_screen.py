@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly.options import Options, UsageError
+from app.assembly.command_line_options import CommandLineOptions, UsageError
 from app.assembly.session_builder import assemble_session
 from app.providers.scripted import say
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from tests.tui.scripted_app import make_app, submit
 
 OWN = {"accent": "#ff0000", "success": "#00ff00", "error": "#ff8888", "warning": "#ffff00"}
@@ -97,9 +97,9 @@ async def test_a_rule_that_cannot_be_read_is_named_and_the_theme_is_not_used(hom
 
 
 def test_a_theme_that_is_not_there_is_refused_on_the_command_line(home: Path) -> None:
-    paths = Paths.from_env({"HOME": str(home)}, home)
+    paths = BayouPaths.from_env({"HOME": str(home)}, home)
     with pytest.raises(UsageError, match="no theme 'neon'"):
-        assemble_session(Options(no_session=True, use_theme="neon"), paths, {})
+        assemble_session(CommandLineOptions(no_session=True, use_theme="neon"), paths, {})
 
 
 async def test_animations_end_and_begin_with_their_setting(

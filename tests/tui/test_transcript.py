@@ -13,8 +13,8 @@ from app.values.messages import CustomMessage
 from app.values.wire import to_wire
 from tests.agent.scripted_loop import echo
 from tests.tui.scripted_app import make_app, submit, wait_for_runs
-from tools.results import Card, TextBlock
-from widgets.transcript.blocks import CardBlock, CardState, CustomBlock
+from tools.tool_result_values import Card, TextBlock
+from widgets.transcript.transcript_blocks import CardState, CustomBlock, ToolCallBlock
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_a_job_that_ended_with_its_session_is_not_pending(home: Path) -> None:
     message = CustomMessage(
         custom_type="background-result", content="x", details={"jobId": "job1", "state": "lost"}
     )
-    block = message_blocks.custom_block("b", message, make_app(home).presenter.renderers)
+    block = message_blocks.custom_message_block("b", message, make_app(home).presenter.renderers)
     assert (block.label, block.card.summary) == ("stopped at the end of the session", "no result")
     assert block.state is CardState.ABORTED
 
@@ -184,7 +184,7 @@ def test_a_job_that_ended_with_its_session_is_not_pending(home: Path) -> None:
 def test_a_stored_job_was_told_of_if_an_answer_came_after_it(home: Path) -> None:
     app = make_app(home)
     message = CustomMessage(custom_type="background-result", content="x", details={"jobId": "job1"})
-    block = message_blocks.custom_block("b", message, app.presenter.renderers)
+    block = message_blocks.custom_message_block("b", message, app.presenter.renderers)
     assert block.label == message_blocks.PENDING
     told = message_blocks.mark_job_delivered(block)
     assert isinstance(told, CustomBlock)
@@ -209,7 +209,7 @@ def test_diagnostics_of_another_program_are_drawn_as_a_card(home: Path) -> None:
     app = make_app(home)
     for details in (None, {"problems": "none"}, {"problems": [{"line": "x"}]}):
         message = CustomMessage(custom_type="diagnostics", content="told", details=details, display=True)
-        block = message_blocks.custom_block("b", message, app.presenter.renderers)
+        block = message_blocks.custom_message_block("b", message, app.presenter.renderers)
         assert isinstance(block, CustomBlock) and block.card.title == "diagnostics"
 
 
@@ -240,7 +240,9 @@ async def test_the_whole_of_a_long_output_can_be_read(home: Path) -> None:
     text = "\n".join(f"line {number} of the output" for number in range(8_000))
     async with app.run_test(size=(90, 24)) as pilot:
         app.transcript.add(
-            CardBlock(id="c", card=Card(title="read", blocks=(TextBlock(text=text),)), state=CardState.DONE)
+            ToolCallBlock(
+                id="c", card=Card(title="read", blocks=(TextBlock(text=text),)), state=CardState.DONE
+            )
         )
         await pilot.press("f6", "enter")
         await pilot.pause()

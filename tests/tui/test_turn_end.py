@@ -6,25 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.tool_results import ABORTED_TEXT
+from app.agent.tool_results import ABORTED_TOOL_RESULT_TEXT
 from app.providers.scripted import ScriptedAnswer, call, say
-from app.tui.transcript.turn_end import TurnEnds
+from app.tui.transcript.turn_end import TurnEndCollector
 from app.undo.change_records import (
-    FILES_ENTRY_TYPE,
-    Change,
-    FileImage,
-    FilesData,
-    UnstoredFile,
-    to_entry_data,
+    FILE_CHANGES_ENTRY_TYPE,
+    FileChangesData,
+    FileWithoutStoredContent,
+    RecordedFileChange,
+    StoredFileState,
+    file_data_to_entry_data,
 )
 from app.values.content import Text, ToolCall
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 from tests.tui.test_approvals import asked, asking_app, wait
-from widgets.transcript.blocks import CardBlock, CardState, TurnBlock
-from widgets.transcript.expansion import Extent
-from widgets.transcript.leaves.block_leaves import draw_block, raw_text
+from widgets.transcript.block_expansion import BlockExtent
+from widgets.transcript.leaves.block_leaves import draw_block
+from widgets.transcript.leaves.block_texts import raw_text
+from widgets.transcript.transcript_blocks import CardState, ToolCallBlock, TurnEndBlock
 
 
 @pytest.fixture
@@ -34,15 +35,15 @@ def home(tmp_path: Path) -> Path:
 
 def lines(app: ScriptedApp) -> list[str]:
     blocks = (item.block for item in app.transcript.column.items)
-    return [told(block) for block in blocks if isinstance(block, TurnBlock)]
+    return [told(block) for block in blocks if isinstance(block, TurnEndBlock)]
 
 
-def told(block: TurnBlock) -> str:
+def told(block: TurnEndBlock) -> str:
     return raw_text(block).removeprefix(block.words).strip()
 
 
-def ends(app: ScriptedApp) -> list[TurnBlock]:
-    return [block for item in app.transcript.column.items if isinstance(block := item.block, TurnBlock)]
+def ends(app: ScriptedApp) -> list[TurnEndBlock]:
+    return [block for item in app.transcript.column.items if isinstance(block := item.block, TurnEndBlock)]
 
 
 def order(app: ScriptedApp) -> list[str]:
@@ -63,7 +64,7 @@ async def test_behind_the_answer_and_the_same_when_it_is_read_again(home: Path) 
         await submit(app, pilot, "make")
         await wait_for_runs(app, pilot)
         assert lines(app) == ["a.txt, b.txt +3 −1   alt+g review   alt+z undo"]
-        assert isinstance(app.transcript.last_block, TurnBlock)
+        assert isinstance(app.transcript.last_block, TurnEndBlock)
         await submit(app, pilot, "talk")
         await wait_for_runs(app, pilot, 2)
         await submit(app, pilot, "remove")
@@ -207,15 +208,15 @@ async def test_a_run_that_is_stopped_in_a_call_is_stopped_and_not_done(home: Pat
         await pilot.press("escape")
         await wait_for_runs(app, pilot)
         ended = app.transcript.last_block
-        assert isinstance(ended, TurnBlock) and ended.words.startswith("Stopped")
+        assert isinstance(ended, TurnEndBlock) and ended.words.startswith("Stopped")
         card = app.transcript.column.items[-2].block
-        assert isinstance(card, CardBlock) and card.state is CardState.ABORTED
+        assert isinstance(card, ToolCallBlock) and card.state is CardState.ABORTED
         app.presenter.rebuild_transcript()
         assert app.transcript.last_block == ended
         await submit(app, pilot, "go on")
         await wait_for_runs(app, pilot, 2)
         assert [
-            block for item in app.transcript.column.items if isinstance(block := item.block, TurnBlock)
+            block for item in app.transcript.column.items if isinstance(block := item.block, TurnEndBlock)
         ] == [ended]
 
 
@@ -230,14 +231,14 @@ async def test_a_run_that_is_stopped_in_a_call_is_stopped_and_not_done(home: Pat
             tool_name="read",
             duration_ms=6_000,
             is_error=True,
-            content=(Text(text=ABORTED_TEXT),),
+            content=(Text(text=ABORTED_TOOL_RESULT_TEXT),),
         ),
     ],
 )
 def test_a_turn_that_ends_with_a_stopped_call_says_so_and_an_answer_after_it_ends_it(
     result: ToolResultMessage,
 ) -> None:
-    ends = TurnEnds()
+    ends = TurnEndCollector()
     asking = AssistantMessage(content=(ToolCall(id="c", name="bash", arguments={}),), model="m")
     assert (ends.turn_end_after(asking), ends.turn_end_after(result)) == (None, None)
     stopped = ends.unfinished_turn_end()
@@ -251,18 +252,24 @@ def test_a_turn_that_ends_with_a_stopped_call_says_so_and_an_answer_after_it_end
 
 
 def test_what_cannot_be_put_back_is_named_at_once() -> None:
-    line = TurnEnds()
+    line = TurnEndCollector()
     for path in ("big.bin", "build/", "."):
-        data = FilesData(
-            call_id="c", tool="write", uncovered=(UnstoredFile(path=path, why="it is larger than 32 MB"),)
+        data = FileChangesData(
+            call_id="c",
+            tool="write",
+            uncovered=(FileWithoutStoredContent(path=path, why="it is larger than 32 MB"),),
         )
-        line.add_entry(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
+        line.add_entry(
+            CustomEntry(
+                parent_id=None, custom_type=FILE_CHANGES_ENTRY_TYPE, data=file_data_to_entry_data(data)
+            )
+        )
     end = line.unfinished_turn_end()
     assert end is not None and end.warning == "cannot be undone: big.bin and 1 more"
 
 
 def test_a_turn_tells_how_it_ended_and_how_long_answers_and_calls_took() -> None:
-    ends = TurnEnds()
+    ends = TurnEndCollector()
     asking = AssistantMessage(
         content=(ToolCall(id="c", name="ls", arguments={}),), model="m", duration_ms=2_000
     )
@@ -280,7 +287,7 @@ def test_a_turn_tells_how_it_ended_and_how_long_answers_and_calls_took() -> None
 
 
 def test_a_turn_whose_last_call_failed_is_not_done() -> None:
-    ends = TurnEnds()
+    ends = TurnEndCollector()
     asking = AssistantMessage(content=(ToolCall(id="c", name="bash", arguments={}),), model="m")
     for is_error in (True, False, True):
         result = ToolResultMessage(tool_call_id="c", tool_name="bash", duration_ms=3_000, is_error=is_error)
@@ -288,18 +295,22 @@ def test_a_turn_whose_last_call_failed_is_not_done() -> None:
     end = ends.turn_end_after(AssistantMessage(content=(), model="m"))
     assert end is not None
     assert (end.words, end.doubt) == ("Ended after 9 s", "last call failed")
-    drawn = draw_block(end, Extent.CLOSED)[0]
+    drawn = draw_block(end, BlockExtent.CLOSED)[0]
     assert (drawn.first, drawn.fill) == ("▲ ", "pill-aborted")
 
 
 def test_untold_changes_are_shown_before_the_next_prompt() -> None:
-    line = TurnEnds()
-    data = to_entry_data(
-        FilesData(call_id="c", tool="bash", changes=(Change(path="a", after=FileImage(hash="0" * 64)),))
+    line = TurnEndCollector()
+    data = file_data_to_entry_data(
+        FileChangesData(
+            call_id="c",
+            tool="bash",
+            changes=(RecordedFileChange(path="a", after=StoredFileState(hash="0" * 64)),),
+        )
     )
     entries: list[Entry] = [
         MessageEntry(parent_id=None, message=user_message("one")),
-        CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=data),
+        CustomEntry(parent_id=None, custom_type=FILE_CHANGES_ENTRY_TYPE, data=data),
         MessageEntry(parent_id=None, message=user_message("two")),
     ]
     before = [

@@ -8,8 +8,8 @@ import pytest
 from app.providers.scripted import call, say
 from tests.tui.scripted_app import wait_for_runs
 from tests.tui.test_approvals import asked, asking_app, wait
-from widgets.status.approval_keys import HOLD_SECONDS
-from widgets.status.input_guard import TYPING_PAUSE_SECONDS, InputGuard
+from widgets.status.approval_keys import ANSWER_KEY_HOLD_SECONDS
+from widgets.status.input_guard import TYPING_PAUSE_SECONDS, QuestionInputGuard
 
 WAYS_OUT = (
     ("a", "escape"),
@@ -34,7 +34,7 @@ async def test_no_plain_key_answers_after_escape_until_the_card_is_focused(tmp_p
             wait(app)
             for key in keys:
                 await (pilot.click(app.editor) if key == "click" else pilot.press(key))
-                await pilot.pause(HOLD_SECONDS + 0.05 if key == "a" else None)
+                await pilot.pause(ANSWER_KEY_HOLD_SECONDS + 0.05 if key == "a" else None)
                 wait(app, chance.choice((0.0, 0.4, 1.0)))
             assert app.focused is app.editor, keys
             for key in chance.choices(TYPED, k=4):
@@ -42,7 +42,7 @@ async def test_no_plain_key_answers_after_escape_until_the_card_is_focused(tmp_p
                 if key == "enter" and app.editor.text.strip():
                     continue  # would be sent
                 await pilot.press(key)
-                await pilot.pause(HOLD_SECONDS + 0.02 if chance.random() < 0.3 else None)
+                await pilot.pause(ANSWER_KEY_HOLD_SECONDS + 0.02 if chance.random() < 0.3 else None)
                 assert app.focused is app.editor and app.approval_bar.asked is not None, (keys, key)
             app.editor.set_text("")
         assert not (tmp_path / "project" / "there").exists()
@@ -84,21 +84,21 @@ def test_ten_thousand_questions_during_continuous_typing(rate: int) -> None:
     chance = random.Random(rate)
     answered_by_typing = answered_by_person = 0
     for _ in range(2_500):
-        arming, now = InputGuard(), chance.uniform(0, 1)
+        arming, now = QuestionInputGuard(), chance.uniform(0, 1)
         arming.note_shown(now)
         for _ in range(chance.randrange(1, 30)):
             now = _later(arming, now, chance.expovariate(rate))
             key = chance.choice(KEYS)
-            arming.note_key(now)
+            arming.note_key_press(now)
             answered_by_typing += arming.was_armed and key.startswith(("ctrl+", "alt+", "f8"))
         now = _later(arming, now, 1.0)
-        arming.note_key(now)
+        arming.note_key_press(now)
         answered_by_person += arming.was_armed
     assert answered_by_typing == 0
     assert answered_by_person == 2_500
 
 
-def _later(arming: InputGuard, now: float, seconds: float) -> float:
+def _later(arming: QuestionInputGuard, now: float, seconds: float) -> float:
     end = now + seconds
     while now < end:
         now = min(end, now + 0.1)
@@ -107,21 +107,21 @@ def _later(arming: InputGuard, now: float, seconds: float) -> float:
 
 
 def test_keys_that_piled_up_while_the_program_stood_still_answer_nothing() -> None:
-    arming = InputGuard()
+    arming = QuestionInputGuard()
     arming.note_shown(0.0)
     now = _later(arming, 0.0, 2.0)
     assert arming.is_armed(now)
     for _ in range(5):
-        arming.note_key(now + 2.0)  # stopped for two seconds, then all of them at once
+        arming.note_key_press(now + 2.0)  # stopped for two seconds, then all of them at once
         assert not arming.was_armed
 
 
 def test_a_key_that_is_held_down_answers_nothing() -> None:
-    arming = InputGuard()
+    arming = QuestionInputGuard()
     now = 0.0
-    arming.note_key(now)
+    arming.note_key_press(now)
     arming.note_shown(now)
     for _ in range(300):
         now = _later(arming, now, 0.033)
-        arming.note_key(now)
+        arming.note_key_press(now)
         assert not arming.was_armed

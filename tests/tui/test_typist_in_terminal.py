@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.terminals import Terminal, terminal
 from tests.tui.flooded_app import LAST
-from widgets.status.approval_keys import HOLD_SECONDS
+from widgets.status.approval_keys import ANSWER_KEY_HOLD_SECONDS
 
 LETTERS = "etaoin shrdlu aaaa xxxx wwww vvvv yyyy 0123456789"
 OTHERS = (
@@ -49,7 +49,7 @@ def _type(page: Terminal, chance: random.Random) -> int:
             for key in [*word, chance.choice(OTHERS)]:
                 page.press(key)
                 typed += 1
-                end = time.monotonic() + min(chance.expovariate(rate), HOLD_SECONDS / 2)
+                end = time.monotonic() + min(chance.expovariate(rate), ANSWER_KEY_HOLD_SECONDS / 2)
                 while time.monotonic() < end:
                     page.read()
         assert page.process.poll() is None, page.screen

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.undo.change_ledger import LedgerLine
-from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, to_entry_data
+from app.undo.change_ledger import UndoLedgerLine
+from app.undo.change_records import FILE_CHANGES_ENTRY_TYPE, FILE_RESTORE_ENTRY_TYPE, file_data_to_entry_data
 from app.undo.session_undo import NothingToRestore, SessionUndo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
@@ -17,7 +17,7 @@ NAMES = tuple(f"f{number}" for number in range(8))
 
 
 async def command(parts: SessionUndo, project: Path, call_id: str, number: int) -> None:
-    parts.recorder.ledger.append_begin(LedgerLine(kind="command", id=call_id, tool="bash"))
+    parts.recorder.ledger.append_operation_begin(UndoLedgerLine(kind="command", id=call_id, tool="bash"))
     await parts.watch.scan_before(call_id)
     words = "; ".join(f"printf '{number} {name}' > {name}; sleep 0.002" for name in NAMES)
     if number % 4 == 3:
@@ -33,16 +33,24 @@ def work(session: Path, project: Path) -> None:
         log.append(MessageEntry(parent_id=None, message=user_message(f"prompt {number}")))
         call_id = f"call{number}"
         asyncio.run(command(parts, project, call_id, number))
-        data = parts.recorder.take_changes(call_id, "bash")
+        data = parts.recorder.take_changes_of_call(call_id, "bash")
         if data is not None:
-            log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
+            log.append(
+                CustomEntry(
+                    parent_id=None, custom_type=FILE_CHANGES_ENTRY_TYPE, data=file_data_to_entry_data(data)
+                )
+            )
         parts.recorder.mark_recorded(call_id)
         if number % 3 == 0:
             try:
-                done = parts.restores.carry_out(parts.restores.plan_undo(), {})
+                done = parts.restores.carry_out_restore_plan(parts.restores.plan_undo(), {})
             except NothingToRestore:
                 continue
-            log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(done)))
+            log.append(
+                CustomEntry(
+                    parent_id=None, custom_type=FILE_RESTORE_ENTRY_TYPE, data=file_data_to_entry_data(done)
+                )
+            )
             parts.recorder.mark_recorded(done.id)
         sys.stdout.write(".")
         sys.stdout.flush()

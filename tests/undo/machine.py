@@ -6,27 +6,27 @@ import subprocess
 from pathlib import Path
 
 from app.sessions.session_log import SessionLog
-from app.undo.change_ledger import ChangeLedger
-from app.undo.change_recorder import ChangeRecorder
+from app.undo.change_ledger import FileChangeLedger
+from app.undo.change_recorder import FileChangeRecorder
 from app.undo.change_records import (
-    FILES_ENTRY_TYPE,
-    RESTORED_ENTRY_TYPE,
-    FilesData,
-    RestoredData,
-    to_entry_data,
+    FILE_CHANGES_ENTRY_TYPE,
+    FILE_RESTORE_ENTRY_TYPE,
+    FileChangesData,
+    FileRestoreData,
+    file_data_to_entry_data,
 )
-from app.undo.command_watch import CommandWatch
+from app.undo.command_file_watcher import CommandFileWatcher
 from app.undo.content_store import BlobStore, ContentReferences
 from app.undo.file_history import RestoreTarget
-from app.undo.folder_scanners import scanner_for
-from app.undo.folder_scans import ScannedContents
-from app.undo.restore_plan import RestorePlan, StoredContents
-from app.undo.session_undo import NothingToRestore, SessionRestores
+from app.undo.folder_scanners import open_folder_scanner
+from app.undo.folder_scans import ScannedContentStore
+from app.undo.restore_plan import ContentStoreWithLimit, RestorePlan
+from app.undo.session_undo import NothingToRestore, SessionFileRestores
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import user_message
-from tools.base import FileChange
-from tools.files.mutations import FileState, MutationQueue, NewContent
-from tools.operations import LocalFiles
+from tools.file_and_process_operations import LocalFileOperations
+from tools.files.file_changes import FileChangeQueue, FileStateBeforeChange, NewFileContent
+from tools.tool_definition import FileChange
 
 Snapshot = dict[str, tuple[str, bytes, bool]]
 """By name: its kind, its bytes or where it leads, whether it is executable."""
@@ -46,14 +46,14 @@ class World:
         self.log = SessionLog.in_memory(self.root)
         needed = ContentReferences(store.folder, "session")
         needed.open(tuple)
-        self.recorder = ChangeRecorder(
-            StoredContents(store, lambda: 1 << 20), ChangeLedger(None), needed, self.root
+        self.recorder = FileChangeRecorder(
+            ContentStoreWithLimit(store, lambda: 1 << 20), FileChangeLedger(None), needed, self.root
         )
-        self.restores = SessionRestores(self.log, self.recorder)
-        self.watch = CommandWatch(self._scanner)
-        self.holder = ScannedContents(store, self.recorder.store_content)
-        self.mutations = MutationQueue(LocalFiles())
-        self.mutations.subscribe_before(self.recorder.record_before_write)
+        self.restores = SessionFileRestores(self.log, self.recorder)
+        self.watch = CommandFileWatcher(self._scanner)
+        self.holder = ScannedContentStore(store, self.recorder.store_content)
+        self.mutations = FileChangeQueue(LocalFileOperations())
+        self.mutations.subscribe_before_changes(self.recorder.record_before_write)
         self.mutations.subscribe(self._changed)
         self.theirs: set[str] = set()
         """Files that other programs changed, which must stay unchanged."""
@@ -61,7 +61,7 @@ class World:
         self._number = 0
 
     def _scanner(self):
-        return scanner_for(
+        return open_folder_scanner(
             self.root,
             self.holder,
             home=self.folder,
@@ -72,7 +72,7 @@ class World:
 
     def _changed(self, change: FileChange) -> None:
         for name, image in self.recorder.record_write_done(change):
-            self.watch.note_change(name, image)
+            self.watch.note_change_by_others(name, image)
 
     def _shell(self, command: str) -> None:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1"}
@@ -108,17 +108,21 @@ class World:
         return self._append(MessageEntry(parent_id=None, message=user_message(f"prompt {self._number}")))
 
     def _ended(self, call_id: str, tool: str) -> None:
-        data: FilesData | None = self.recorder.take_changes(call_id, tool)
+        data: FileChangesData | None = self.recorder.take_changes_of_call(call_id, tool)
         if data is not None:
-            self._append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
+            self._append(
+                CustomEntry(
+                    parent_id=None, custom_type=FILE_CHANGES_ENTRY_TYPE, data=file_data_to_entry_data(data)
+                )
+            )
 
     def write(self, name: str, text: str) -> None:
         self._number += 1
         key = f"write{self._number}"
 
-        def compute(state: FileState | None) -> NewContent:
+        def compute(state: FileStateBeforeChange | None) -> NewFileContent:
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-            return NewContent(data=text.encode())
+            return NewFileContent(data=text.encode())
 
         try:
             asyncio.run(self.mutations.change_file(str(self.root / name), key, compute))
@@ -154,11 +158,11 @@ class World:
 
     # Going back and forth
 
-    def restore(self, plan: RestorePlan, *, goes_to: RestoreTarget | None = None) -> RestoredData:
+    def restore(self, plan: RestorePlan, *, goes_to: RestoreTarget | None = None) -> FileRestoreData:
         """With what the plan proposes; what has to be so afterwards is checked."""
         before = self.snapshot()
         expected = self.at[plan.target.entry_id]
-        data = self.restores.carry_out(plan, {})
+        data = self.restores.carry_out_restore_plan(plan, {})
         if goes_to is not None:
             self.log.move_leaf(goes_to.entry_id)
         after = self.snapshot()
@@ -181,7 +185,9 @@ class World:
                 assert after.get(name) == before[name], f"{name} was changed by another program"
         if data.total:
             self._append(
-                CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data))
+                CustomEntry(
+                    parent_id=None, custom_type=FILE_RESTORE_ENTRY_TYPE, data=file_data_to_entry_data(data)
+                )
             )
         return data
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.change_lists import Differences
-from app.undo.git_diff import GitRefused, diff_against_git
+from app.undo.change_lists import ChangedFileList
+from app.undo.git_diff import GitRefused, list_changes_against_git
 from tests.undo.test_footprints import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -29,11 +29,11 @@ def commit(root: Path, **files: str) -> None:
     git(root, "commit", "-qm", "one")
 
 
-def asked(root: Path, *, trusted: bool = False) -> Differences:
-    return diff_against_git(root, home=root.parent, may_ask_git=lambda: trusted, max_bytes=1 << 20)
+def asked(root: Path, *, trusted: bool = False) -> ChangedFileList:
+    return list_changes_against_git(root, home=root.parent, may_ask_git=lambda: trusted, max_bytes=1 << 20)
 
 
-def told(found: Differences) -> dict[str, tuple[str, int, int]]:
+def told(found: ChangedFileList) -> dict[str, tuple[str, int, int]]:
     return {file.path: (file.deed, file.added, file.removed) for file in found.files}
 
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.change_lists import DifferenceBuilder, Differences, NoSuchPrompt
+from app.undo.change_lists import ChangedFileList, ChangedFileListBuilder, PromptWithoutFileChanges
 from app.undo.change_records import (
-    FILES_ENTRY_TYPE,
-    Change,
-    FileImage,
-    FilesData,
-    UnstoredFile,
-    to_entry_data,
+    FILE_CHANGES_ENTRY_TYPE,
+    FileChangesData,
+    FileWithoutStoredContent,
+    RecordedFileChange,
+    StoredFileState,
+    file_data_to_entry_data,
 )
-from app.undo.file_history import changing_prompts, count_changes
+from app.undo.file_history import count_file_changes, prompts_with_file_changes
 from app.values.entries import CustomEntry
 from tests.undo.undo_session import UndoSession
 
@@ -28,11 +28,11 @@ def stage(tmp_path: Path) -> UndoSession:
     return UndoSession(tmp_path)
 
 
-def differing(stage: UndoSession) -> DifferenceBuilder:
-    return DifferenceBuilder(stage.log, stage.recorder)
+def differing(stage: UndoSession) -> ChangedFileListBuilder:
+    return ChangedFileListBuilder(stage.log, stage.recorder)
 
 
-def told(found: Differences) -> dict[str, tuple[str, int, int]]:
+def told(found: ChangedFileList) -> dict[str, tuple[str, int, int]]:
     return {file.path: (file.deed, file.added, file.removed) for file in found.files}
 
 
@@ -73,7 +73,7 @@ def test_each_prompt_that_changed_files_and_its_neighbours(stage: UndoSession) -
     assert (last.title, last.note) == ("Changed by “change”", "prompt 2 of 2")
     assert (last.older, last.newer) == (first, None)
     assert differing(stage).prompt_differences(first).newer == second
-    with pytest.raises(NoSuchPrompt):
+    with pytest.raises(PromptWithoutFileChanges):
         differing(stage).prompt_differences("nobody")
 
 
@@ -98,8 +98,12 @@ def test_changes_by_other_programs_are_named(stage: UndoSession) -> None:
 def test_what_is_not_held_is_named_and_the_rest_is_there(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("kept", "k\n"), stage.write("gone", "g\n"))
-    data = FilesData(call_id="c", tool="bash", uncovered=(UnstoredFile(path="build/", why="ignored"),))
-    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
+    data = FileChangesData(
+        call_id="c", tool="bash", uncovered=(FileWithoutStoredContent(path="build/", why="ignored"),)
+    )
+    stage.log.append(
+        CustomEntry(parent_id=None, custom_type=FILE_CHANGES_ENTRY_TYPE, data=file_data_to_entry_data(data))
+    )
     for blob in stage.contents.store.blobs():
         if Path(blob.path).read_bytes() == b"g\n":
             Path(blob.path).unlink()
@@ -163,8 +167,8 @@ def test_modes_links_and_what_became_the_other_can_be_applied(stage: UndoSession
         (stage.root / name).unlink(missing_ok=True)
         (stage.root / name).symlink_to(target)
         stage.contents.store.put(target.encode())
-        after = FileImage(kind="link", hash=_hash(target), mode=0, size=len(target))
-        changed.append(Change(path=name, before=before, after=after))
+        after = StoredFileState(kind="link", hash=_hash(target), mode=0, size=len(target))
+        changed.append(RecordedFileChange(path=name, before=before, after=after))
     stage.record(*changed)
     found = differing(stage).prompt_differences()
     assert {file.path: file.deed for file in found.files} == {
@@ -210,15 +214,15 @@ def test_the_line_that_changed_first(stage: UndoSession) -> None:
 
 
 def test_figures_are_those_of_the_entries(stage: UndoSession) -> None:
-    assert count_changes([]).files == 0
+    assert count_file_changes([]).files == 0
     stage.prompt("make")
 
-    def change(path: str, added: int, removed: int) -> Change:
-        image = FileImage(hash=f"{added}{removed}{path}".ljust(64, "0"))
-        return Change(path=path, before=None, after=image, added=added, removed=removed)
+    def change(path: str, added: int, removed: int) -> RecordedFileChange:
+        image = StoredFileState(hash=f"{added}{removed}{path}".ljust(64, "0"))
+        return RecordedFileChange(path=path, before=None, after=image, added=added, removed=removed)
 
-    def record(*changes: Change, more: str | None = None, count: int = 0) -> None:
-        data = FilesData(
+    def record(*changes: RecordedFileChange, more: str | None = None, count: int = 0) -> None:
+        data = FileChangesData(
             call_id="c",
             tool="edit",
             changes=changes,
@@ -227,17 +231,21 @@ def test_figures_are_those_of_the_entries(stage: UndoSession) -> None:
             more=more,
             count=count,
         )
-        stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
+        stage.log.append(
+            CustomEntry(
+                parent_id=None, custom_type=FILE_CHANGES_ENTRY_TYPE, data=file_data_to_entry_data(data)
+            )
+        )
 
     record(change("a", 3, 1), change("b", 1, 0))
     record(change("a", 2, 2))
-    (turn,) = changing_prompts(stage.log.path_to())
-    assert count_changes(turn.entries).summary == "2 files +6 −3"
+    (turn,) = prompts_with_file_changes(stage.log.path_to())
+    assert count_file_changes(turn.entries).summary == "2 files +6 −3"
     record(more="0" * 64, count=900)
-    (turn,) = changing_prompts(stage.log.path_to())
-    assert count_changes(turn.entries).summary == "at least 900 files +13 −3"
+    (turn,) = prompts_with_file_changes(stage.log.path_to())
+    assert count_file_changes(turn.entries).summary == "at least 900 files +13 −3"
     stage.prompt("next")
     record(change("c", 0, 0))
-    assert [count_changes(turn.entries).summary for turn in changing_prompts(stage.log.path_to())][
-        -1
-    ] == "1 file"
+    assert [
+        count_file_changes(turn.entries).summary for turn in prompts_with_file_changes(stage.log.path_to())
+    ][-1] == "1 file"

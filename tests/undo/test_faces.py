@@ -11,7 +11,7 @@ import pytest
 
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.session_log import SessionLog
-from app.undo.change_records import restored_of
+from app.undo.change_records import file_restore_data_of_entry
 from app.values.content import ToolCall
 from bayou.client import RpcClient, RpcError
 from tests.compaction.project_session import ProjectSession
@@ -88,7 +88,7 @@ async def test_the_shell_previews_and_puts_back(told: Told) -> None:
     assert json.loads(taken.stdout) == {"restored": 2, "kept": []}
     assert told.read("by-bash.txt") is None
     log = SessionLog.open(told.session, read_only=True)
-    assert len([entry for entry in log.entries if restored_of(entry)]) == 3
+    assert len([entry for entry in log.entries if file_restore_data_of_entry(entry)]) == 3
     assert "Read them again" in str(log.project_context().messages[-1])
 
 

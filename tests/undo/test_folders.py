@@ -27,7 +27,7 @@ async def test_undo_says_which_files_it_would_not_hold(root: Path) -> None:
     watch = Place(root, "git").watch
 
     async def unheld(*names: str, ignored: bool = True) -> dict[str, str]:
-        found = await watch.unrestorable(
+        found = await watch.list_unrestorable_files(
             [str(root / name) if name else str(root) for name in names], ignored=ignored
         )
         return {one.path: one.why for one in found}
@@ -43,14 +43,14 @@ async def test_undo_says_which_files_it_would_not_hold(root: Path) -> None:
     assert await unheld("") == {**within, "build/": "its contents are not stored"}
     assert await unheld("", ignored=False) == {"src/huge": "larger than 4 MB"}
     elsewhere = str(root.parent / "elsewhere")
-    (outside,) = await watch.unrestorable([elsewhere], ignored=True)
+    (outside,) = await watch.list_unrestorable_files([elsewhere], ignored=True)
     assert (outside.path, outside.why) == (elsewhere, "it is outside the session's folder")
 
 
 async def test_undo_says_which_files_it_would_not_hold_without_git(root: Path) -> None:
     with (root / "huge").open("wb") as file:
         file.truncate(2 << 20)
-    found = await Place(root, "plain").watch.unrestorable([str(root)], ignored=True)
+    found = await Place(root, "plain").watch.list_unrestorable_files([str(root)], ignored=True)
     assert [(one.path, one.why) for one in found] == [("huge", "larger than 1 MB")]
 
 
@@ -159,6 +159,6 @@ def test_a_file_comes_back_where_a_folder_took_its_name_and_was_filled(tmp_path:
     world.prompt()
     world.command("rm -rf b; mkdir -p b")
     world.command("mv sub/c b")
-    data = world.restores.carry_out(world.restores.plan_undo(), {})
+    data = world.restores.carry_out_restore_plan(world.restores.plan_undo(), {})
     assert data.kept == ()
     assert world.snapshot() == world.at[None]

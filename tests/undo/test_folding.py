@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.change_records import RESTORED_ENTRY_TYPE, to_entry_data
-from app.undo.disk_files import names_differing_in_case, real_spelling
-from app.undo.session_undo import SessionRestores
+from app.undo.change_records import FILE_RESTORE_ENTRY_TYPE, file_data_to_entry_data
+from app.undo.disk_files import names_differing_in_case, path_spelled_as_on_disk
+from app.undo.session_undo import SessionFileRestores
 from app.values.entries import CustomEntry
 from tests.undo.machine import World
 from tests.undo.test_footprints import needs_git
@@ -44,7 +44,7 @@ def test_where_case_counts_names_are_what_they_are(tmp_path: Path) -> None:
         pytest.skip("names fold their case here")
     os.link(tmp_path / "probe", tmp_path / "PROBE")  # one file by both names, and both are there
     for name in ("probe", "PROBE", "Probe"):
-        assert real_spelling(str(tmp_path / name)) == str(tmp_path / name)
+        assert path_spelled_as_on_disk(str(tmp_path / name)) == str(tmp_path / name)
 
 
 def test_a_file_made_anew_by_another_spelling_goes_back(folder: Path) -> None:
@@ -66,9 +66,9 @@ def test_a_restore_that_ended_before_it_began_has_done_nothing(folder: Path) -> 
     stage.prompt("two")
     stage.record(stage.write("Name", None), stage.write("name", "text\n"))
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("app.undo.session_undo.run_steps", _end)
-        stage.restores.carry_out(stage.undo(), {})
-    ((_, data),) = SessionRestores(stage.log, stage.recorder).unrecorded_changes()
+        patch.setattr("app.undo.session_undo.run_restore_steps", _end)
+        stage.restores.carry_out_restore_plan(stage.undo(), {})
+    ((_, data),) = SessionFileRestores(stage.log, stage.recorder).unrecorded_file_changes()
     assert data.changes == ()
     assert stage.files() == {"name": "text\n"}
 
@@ -106,9 +106,11 @@ def test_what_a_command_did_goes_back(folder: Path, command: str, has_git: bool)
         assert has_git
         assert _folded(world) == {name.casefold(): what for name, what in before.items()}
         return
-    data = world.restores.carry_out(plan, {})
+    data = world.restores.carry_out_restore_plan(plan, {})
     assert data.kept == ()
-    world._append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data)))
+    world._append(
+        CustomEntry(parent_id=None, custom_type=FILE_RESTORE_ENTRY_TYPE, data=file_data_to_entry_data(data))
+    )
     if has_git or "SUB" in command:
         assert _folded(world) == {name.casefold(): what for name, what in before.items()}
     else:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.change_records import Change, is_same_image
-from app.undo.command_watch import CommandChanges, CommandWatch
+from app.undo.change_records import RecordedFileChange, is_same_stored_state
+from app.undo.command_file_watcher import CommandFileChanges, CommandFileWatcher
 from app.undo.content_store import BlobStore, blob_hash
-from app.undo.disk_files import read_disk_state
-from app.undo.folder_scanners import FullReadScanner, scanner_for
-from app.undo.folder_scans import FolderScanner, ScannedContents
+from app.undo.disk_files import read_disk_file_state
+from app.undo.folder_scanners import FullReadScanner, open_folder_scanner
+from app.undo.folder_scans import FolderScanner, ScannedContentStore
 
 NAME = "naïve ☃.txt"
 GIT = shutil.which("git")
@@ -47,14 +47,14 @@ class Place:
     def __init__(self, root: Path, way: str) -> None:
         self.root = root
         self.store = BlobStore(root.parent / "agent" / "blobs")
-        self.holder = ScannedContents(self.store, self.store.put)
-        self.watch = CommandWatch(lambda: self._open(way))
+        self.holder = ScannedContentStore(self.store, self.store.put)
+        self.watch = CommandFileWatcher(lambda: self._open(way))
         self._number = 0
 
     def _open(self, way: str) -> FolderScanner | str:
         if way == "plain":
             return FullReadScanner(self.holder, root=self.root, outside=self.root.parent / "agent")
-        return scanner_for(
+        return open_folder_scanner(
             self.root,
             self.holder,
             home=self.root.parent,
@@ -63,7 +63,7 @@ class Place:
             max_bytes=32 << 20,
         )
 
-    async def run(self, deed: Callable[[], object]) -> CommandChanges:
+    async def run(self, deed: Callable[[], object]) -> CommandFileChanges:
         self._number += 1
         key = str(self._number)
         await self.watch.scan_before(key)
@@ -86,11 +86,11 @@ class Place:
                 )
         return found
 
-    def taken_back(self, changes: tuple[Change, ...]) -> dict[str, tuple[bytes, bool] | str]:
+    def taken_back(self, changes: tuple[RecordedFileChange, ...]) -> dict[str, tuple[bytes, bool] | str]:
         found = self.snapshot()
         for change in changes:
-            now = read_disk_state(str(self.root / change.name), 1 << 40)
-            assert is_same_image(now.image, change.after), change.name
+            now = read_disk_file_state(str(self.root / change.name), 1 << 40)
+            assert is_same_stored_state(now.image, change.after), change.name
             if change.before is None:
                 del found[change.name]
             elif change.before.kind == "link":
@@ -180,7 +180,7 @@ async def test_what_git_does_inside_a_command_hides_nothing(root: Path, name: st
     before = place.snapshot()
     index = (root / ".git/index").read_bytes()
     done = await place.run(lambda: None)
-    assert done == CommandChanges() and (root / ".git/index").read_bytes() == index
+    assert done == CommandFileChanges() and (root / ".git/index").read_bytes() == index
     done = await place.run(lambda: shell(root, WITH_GIT[name]))
     assert place.taken_back(done.changes) == before
     assert done.unstored_files == ()
@@ -349,7 +349,9 @@ async def test_what_a_tool_writes_meanwhile_is_not_the_commands(root: Path) -> N
     await place.watch.scan_before("a")
     (root / "clean0.txt").write_text("by a tool\n")
     data = (root / "clean0.txt").read_bytes()
-    place.watch.note_change("clean0.txt", read_disk_state(str(root / "clean0.txt"), 1 << 20).image)
+    place.watch.note_change_by_others(
+        "clean0.txt", read_disk_file_state(str(root / "clean0.txt"), 1 << 20).image
+    )
     place.store.put(data)
     (root / "clean1.txt").write_text("by the command\n")
     done = await place.watch.scan_after("a")
@@ -371,7 +373,7 @@ async def test_pipes_are_not_opened_and_sparse_files_are_not_read(root: Path) ->
 async def test_too_many_files_without_git_are_said_to_be_too_many(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.undo.folder_scanners.MAX_FILES", 5)
+    monkeypatch.setattr("app.undo.folder_scanners.MAX_SCANNED_FILES", 5)
     done = await Place(root, "plain").run(lambda: (root / "clean0.txt").write_text("x"))
     assert [one.path for one in done.unstored_files] == [
         "."

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.change_lists import DifferenceBuilder
-from app.undo.review.hunks import ChangedText, hunks_of, new_text_of_hunk, without_hunks
-from app.undo.review.reviewed_files import CurrentFile, HunkOutdated, ReviewedChanges, ReviewedFile
+from app.undo.change_lists import ChangedFileListBuilder
+from app.undo.review.hunks import ChangedText, hunks_of_text_change, new_text_of_hunk, text_without_hunks
+from app.undo.review.reviewed_files import HunkLinesChanged, ReviewedChanges, ReviewedFile, ReviewedFileOnDisk
 from app.values.user_errors import UserError
 from tests.undo.undo_session import LIMIT, UndoSession
 
@@ -26,7 +26,7 @@ class Review:
 
     def changes(self) -> ReviewedChanges:
         return ReviewedChanges(
-            DifferenceBuilder(self.session.log, self.session.recorder).session_differences()
+            ChangedFileListBuilder(self.session.log, self.session.recorder).session_differences()
         )
 
     def file(self, path: str) -> ReviewedFile:
@@ -34,18 +34,18 @@ class Review:
         assert file is not None
         return file
 
-    def now(self, path: str) -> CurrentFile:
-        return CurrentFile(self.file(path), self.root, LIMIT)
+    def now(self, path: str) -> ReviewedFileOnDisk:
+        return ReviewedFileOnDisk(self.file(path), self.root, LIMIT)
 
     def toggle(self, path: str, *numbers: int) -> None:
         file = self.file(path)
         keys = frozenset(file.hunks[number].key for number in numbers)
-        plan = self.session.restores.plan_hunks(file, keys)
+        plan = self.session.restores.plan_hunk_toggle(file, keys)
         assert self.session.restore(plan).total
 
     def conflicts(self, path: str) -> list[str]:
         now = self.now(path)
-        return [now.conflict(hunk) for hunk in now.file.hunks]
+        return [now.hunk_conflict_reason(hunk) for hunk in now.file.hunks]
 
 
 def test_wider_hunks_share_the_lines_between_them(review: Review) -> None:
@@ -106,16 +106,16 @@ def test_what_a_person_changed_elsewhere_stays(review: Review) -> None:
     assert place.read_text() == "mine\n" + OLD.replace("line 45\n", "LINE 45\n").replace(
         "line 10\n", "ten of mine\n"
     )
-    with pytest.raises(HunkOutdated, match=r"a\.txt: you changed these lines since"):
+    with pytest.raises(HunkLinesChanged, match=r"a\.txt: you changed these lines since"):
         review.toggle("a.txt", 0)
     assert "ten of mine\n" in place.read_text()
 
 
 def test_a_file_that_changes_between_the_plan_and_the_restore_is_left_alone(review: Review) -> None:
     file = review.file("a.txt")
-    plan = review.session.restores.plan_hunks(file, frozenset((file.hunks[0].key,)))
+    plan = review.session.restores.plan_hunk_toggle(file, frozenset((file.hunks[0].key,)))
     (review.root / "a.txt").write_text("mine\n")
-    data = review.session.restores.carry_out(plan, {})
+    data = review.session.restores.carry_out_restore_plan(plan, {})
     assert not data.total and data.kept[0].why == "it changed during the restore"
     assert (review.root / "a.txt").read_text() == "mine\n"
 
@@ -169,7 +169,7 @@ def test_modes_links_and_deleted_files(review: Review) -> None:
     assert (root / "a.txt").stat().st_mode & 0o777 == 0o644 and (root / "a.txt").read_text() == NEW
     (root / "a.txt").unlink()
     assert set(review.conflicts("a.txt")) == {"you deleted it since"}
-    with pytest.raises(HunkOutdated):
+    with pytest.raises(HunkLinesChanged):
         review.toggle("a.txt", 1)
     (root / "a.txt").symlink_to("elsewhere")
     assert set(review.conflicts("a.txt")) == {"you changed it since"}
@@ -178,10 +178,10 @@ def test_modes_links_and_deleted_files(review: Review) -> None:
 def test_spacing_is_known_and_equal_hunks_differ() -> None:
     old = "def a():\n    x = 1\n" + "\n" * 9 + "pass\n" * 9 + "x = 1\n" + "pass\n" * 9 + "x = 1\n"
     new = old.replace("    x = 1\n", "        x = 1\n").replace("pass\nx = 1\n", "pass\nx = 2\n")
-    hunks = hunks_of("a.py", old, new)
+    hunks = hunks_of_text_change("a.py", old, new)
     assert [hunk.is_spacing for hunk in hunks] == [True, False, False]
     assert len({hunk.key for hunk in hunks}) == 3
-    assert hunks_of("b.py", old, new)[0].key != hunks[0].key
+    assert hunks_of_text_change("b.py", old, new)[0].key != hunks[0].key
 
 
 def _text(luck: random.Random) -> str:
@@ -204,16 +204,16 @@ def test_a_random_choice_of_hunks_equals_the_same_patch_applied_backwards(seed: 
     luck = random.Random(seed)
     old = _text(luck)
     new = _changed(old, luck)
-    hunks = hunks_of("a", old, new)
+    hunks = hunks_of_text_change("a", old, new)
     chosen = [hunk for hunk in hunks if luck.random() < 0.5]
-    assert without_hunks(new, hunks) == old
+    assert text_without_hunks(new, hunks) == old
     place = tmp_path / "a"
     place.write_text(new)
     if chosen:
         patch = "--- a/a\n+++ b/a\n" + "".join(hunk.patch for hunk in chosen)
         command = ("git", "apply", "-R", "--unidiff-zero", "--recount", "-")
         subprocess.run(command, cwd=tmp_path, input=patch.encode(), check=True, capture_output=True)
-    assert without_hunks(new, chosen) == place.read_text()
+    assert text_without_hunks(new, chosen) == place.read_text()
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -222,20 +222,22 @@ def test_an_edited_hunk_changes_its_lines_and_nothing_else(seed: int) -> None:
     luck = random.Random(seed)
     end = luck.choice(("\n", "\r\n"))
     old, new = _two_texts(luck, end)
-    hunks = hunks_of("a", old, new)
+    hunks = hunks_of_text_change("a", old, new)
     if not hunks:
         return
     edited = luck.choice(hunks)
     taken = [one for one in hunks if one is not edited and luck.random() < 0.4]
-    left = without_hunks(new, taken)
+    left = text_without_hunks(new, taken)
     now = f"mine{end}{left}" if left and luck.random() < 0.5 else left
     moved = ChangedText(hunks, frozenset(one.key for one in taken), left, now)
-    if not (moved.is_hunk_unchanged(edited.key) and moved.can_replace(edited.key)):
+    if not (moved.is_hunk_unchanged(edited.key) and moved.can_replace_hunk(edited.key)):
         return
     shown = new_text_of_hunk(new, edited).replace("\r\n", "\n")
-    assert moved.with_hunk_text(edited.key, shown) == now or not shown  # as it was, so nothing changes
+    assert (
+        moved.text_with_hunk_replaced(edited.key, shown) == now or not shown
+    )  # as it was, so nothing changes
     text = "\n".join(f"typed {number}" for number in range(luck.randrange(4)))
-    found = moved.with_hunk_text(edited.key, text).split("\n")
+    found = moved.text_with_hunk_replaced(edited.key, text).split("\n")
     expected = now.split("\n")
     kept = [line for line in found if not line.startswith("typed")]
     lines = new_text_of_hunk(new, edited).split("\n")
@@ -252,9 +254,9 @@ def _two_texts(luck: random.Random, end: str) -> tuple[str, str]:
 def test_thousands_of_scattered_changes_are_found_line_by_line() -> None:
     old = [f"value_{number} = {number}\n" for number in range(6_000)]
     new = [line.replace("value", "name") if number % 20 == 0 else line for number, line in enumerate(old)]
-    hunks = hunks_of("a.py", "".join(old), "".join(new))
+    hunks = hunks_of_text_change("a.py", "".join(old), "".join(new))
     assert [(hunk.added, hunk.removed) for hunk in hunks] == [(1, 1)] * 300
-    assert without_hunks("".join(new), hunks) == "".join(old)
+    assert text_without_hunks("".join(new), hunks) == "".join(old)
 
 
 def test_hunks_taken_back_earlier_are_listed_after_further_changes(review: Review) -> None:

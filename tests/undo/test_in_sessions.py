@@ -10,18 +10,18 @@ import msgspec
 import pytest
 
 from app.engine.core.hook_results import NavigationOptions
-from app.engine.files.file_restorer import RedoRestore, RestoreToEntry, UndoLastPrompts
+from app.engine.files.file_restorer import RestoreFilesToEntry, UndoFilesOfLastPrompts, UndoLastRestore
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.file.quarantine import read_quarantine
-from app.sessions.ids import sidecar_path
-from app.undo.change_ledger import ChangeLedger, LedgerLine
+from app.sessions.session_ids import session_sidecar_path
+from app.undo.change_ledger import FileChangeLedger, UndoLedgerLine
 from app.undo.change_records import (
-    FILES_ENTRY_TYPE,
-    RESTORED_ENTRY_TYPE,
-    Change,
-    FileImage,
-    files_of,
-    restored_of,
+    FILE_CHANGES_ENTRY_TYPE,
+    FILE_RESTORE_ENTRY_TYPE,
+    RecordedFileChange,
+    StoredFileState,
+    file_changes_data_of_entry,
+    file_restore_data_of_entry,
 )
 from app.undo.content_store import blob_hash
 from app.values.content import ToolCall
@@ -53,12 +53,12 @@ class Page:
 
     async def undo(self, count: int = 1) -> None:
         await self.session.file_restorer.carry_out_restore(
-            await self.session.file_restorer.plan_restore(UndoLastPrompts(count=count))
+            await self.session.file_restorer.plan_restore(UndoFilesOfLastPrompts(count=count))
         )
 
     async def redo(self) -> None:
         await self.session.file_restorer.carry_out_restore(
-            await self.session.file_restorer.plan_restore(RedoRestore())
+            await self.session.file_restorer.plan_restore(UndoLastRestore())
         )
 
     def read(self, name: str) -> str | None:
@@ -93,7 +93,9 @@ async def test_each_result_has_a_change_entry_that_undo_reverses(page: Page) -> 
     await page.prompt("make", write("deep/er/a.txt", "one\n"), write("b.txt", "b\n"))
     await page.prompt("change", write("deep/er/a.txt", "two\n", 2))
     kinds = [type(entry).__name__ for entry in page.session.log.entries]
-    results = [index for index, entry in enumerate(page.session.log.entries) if files_of(entry)]
+    results = [
+        index for index, entry in enumerate(page.session.log.entries) if file_changes_data_of_entry(entry)
+    ]
     assert len(results) == 3
     for index in results:
         assert kinds[index - 1] == "MessageEntry"
@@ -104,7 +106,7 @@ async def test_each_result_has_a_change_entry_that_undo_reverses(page: Page) -> 
     await page.redo()
     await page.redo()
     assert (page.read("deep/er/a.txt"), page.read("b.txt")) == ("two\n", "b\n")
-    assert len(page.custom(RESTORED_ENTRY_TYPE)) == 4
+    assert len(page.custom(FILE_RESTORE_ENTRY_TYPE)) == 4
 
 
 async def test_what_a_cell_of_python_changes_goes_back(page: Page) -> None:
@@ -133,8 +135,8 @@ async def test_the_model_is_reported_and_has_to_read_again(page: Page) -> None:
 async def test_what_a_command_changes_is_behind_its_result_and_on_its_card(page: Page) -> None:
     (page.project / "old.txt").write_text("old\n")
     await page.prompt("move", bash("mv old.txt new.txt && echo more >> new.txt && chmod +x new.txt"))
-    (entry,) = page.custom(FILES_ENTRY_TYPE)
-    data = files_of(entry)
+    (entry,) = page.custom(FILE_CHANGES_ENTRY_TYPE)
+    data = file_changes_data_of_entry(entry)
     assert data is not None and data.tool == "bash"
     assert [(change.path, change.by) for change in data.changes] == [
         ("new.txt", "command"),
@@ -151,7 +153,7 @@ async def test_what_a_command_changes_is_behind_its_result_and_on_its_card(page:
 
 async def test_a_command_that_changes_nothing_leaves_no_entry(page: Page) -> None:
     await page.prompt("look", bash("ls"))
-    assert page.custom(FILES_ENTRY_TYPE) == []
+    assert page.custom(FILE_CHANGES_ENTRY_TYPE) == []
     with pytest.raises(UserError, match="Nothing to undo on this branch"):
         await page.undo()
 
@@ -161,7 +163,7 @@ async def test_a_command_that_only_reads_is_not_looked_for(
 ) -> None:
     looked: list[str] = []
     monkeypatch.setattr(
-        "app.undo.session_undo.scanner_for", lambda *args, **more: looked.append("") or "no way"
+        "app.undo.session_undo.open_folder_scanner", lambda *args, **more: looked.append("") or "no way"
     )
     await page.prompt("look", bash("ls; cat a.txt | wc -l; echo $HOME"))
     assert looked == []
@@ -174,18 +176,18 @@ async def test_a_background_job_is_recorded_when_it_ends(page: Page) -> None:
     os.mkfifo(page.scene.home / "go")
     job = bash(f"read x < {page.scene.home}/go; echo two > a.txt", background=True)
     await page.prompt("start", job)
-    assert page.custom(FILES_ENTRY_TYPE) == []
+    assert page.custom(FILE_CHANGES_ENTRY_TYPE) == []
     page.scene.script.responses.append(say("heard"))
     ended = asyncio.Event()
     page.session.subscribe(lambda event: ended.set() if isinstance(event, EntryAppended) else None)
     await asyncio.to_thread((page.scene.home / "go").write_text, "x\n")
     async with asyncio.timeout(20):
-        while not page.custom(FILES_ENTRY_TYPE):
+        while not page.custom(FILE_CHANGES_ENTRY_TYPE):
             await ended.wait()
             ended.clear()
     await page.session.jobs.wait("job1", 10)
     await page.session.wait_until_idle()
-    data = files_of(page.custom(FILES_ENTRY_TYPE)[0])
+    data = file_changes_data_of_entry(page.custom(FILE_CHANGES_ENTRY_TYPE)[0])
     assert data is not None and [change.path for change in data.changes] == ["a.txt"]
     await page.undo()
     assert page.read("a.txt") == "one\n"
@@ -211,10 +213,10 @@ async def test_moving_in_the_tree_can_take_files_along(page: Page) -> None:
 async def test_files_go_to_any_entry_without_the_conversation(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
     await page.prompt("two", write("a.txt", "two\n", 2))
-    results = [entry for entry in page.session.log.entries if files_of(entry)]
+    results = [entry for entry in page.session.log.entries if file_changes_data_of_entry(entry)]
     first = page.session.log.parent(results[0].id)
     leaf = page.session.state.leaf_id
-    plan = await page.session.file_restorer.plan_restore(RestoreToEntry(entry_id=first))
+    plan = await page.session.file_restorer.plan_restore(RestoreFilesToEntry(entry_id=first))
     assert [(row.path, row.deed) for row in plan.rows] == [("a.txt", "changes")]
     assert "-two" in plan.diff("a.txt")
     await page.session.file_restorer.carry_out_restore(plan)
@@ -253,13 +255,14 @@ async def test_a_bad_line_of_the_ledger_costs_only_itself_and_is_set_aside(page:
     path = page.session.log.path
     assert path is not None
     await page.session.close()
-    ledger = sidecar_path(path, "files")
+    ledger = session_sidecar_path(path, "files")
     with ledger.open("ab") as file:
         file.write(bad + b"\n")
     again = Page(await page.scene.open(session=str(path)))
     told = " ".join(again.scene.assembled.problems)
     assert (
-        f"A line of {ledger.name} cannot be read; copied to {sidecar_path(path, 'quarantine').name}." in told
+        f"A line of {ledger.name} cannot be read; copied to {session_sidecar_path(path, 'quarantine').name}."
+        in told
     )
     assert len(read_quarantine(path)) == 1
     await again.undo()
@@ -276,17 +279,20 @@ async def test_changes_before_a_crash_are_in_the_reopened_session(page: Page) ->
     assert path is not None
     await page.session.close()
     data = (page.project / "a.txt").read_bytes()
-    before = FileImage(
+    before = StoredFileState(
         hash=blob_hash(data), size=len(data), mode=(page.project / "a.txt").stat().st_mode & 0o777
     )
     after = msgspec.structs.replace(before, hash=blob_hash(b"two\n"))
-    ledger = ChangeLedger(sidecar_path(path, "files"))
-    ledger.append_begin(
-        LedgerLine(
-            kind="change", id="call9", tool="edit", change=Change(path="a.txt", before=before, after=after)
+    ledger = FileChangeLedger(session_sidecar_path(path, "files"))
+    ledger.append_operation_begin(
+        UndoLedgerLine(
+            kind="change",
+            id="call9",
+            tool="edit",
+            change=RecordedFileChange(path="a.txt", before=before, after=after),
         )
     )
-    ledger.append_begin(LedgerLine(kind="command", id="call10", tool="bash"))
+    ledger.append_operation_begin(UndoLedgerLine(kind="command", id="call10", tool="bash"))
     (page.project / "a.txt").write_text("two\n")
     again = Page(await page.scene.open(session=str(path)))
     told = " ".join(again.scene.assembled.problems)
@@ -294,7 +300,7 @@ async def test_changes_before_a_crash_are_in_the_reopened_session(page: Page) ->
         "while edit changed 1 file" in told
         and "while bash ran. Its later file changes are not recorded" in told
     )
-    changed, ran = (files_of(entry) for entry in again.custom(FILES_ENTRY_TYPE)[-2:])
+    changed, ran = (file_changes_data_of_entry(entry) for entry in again.custom(FILE_CHANGES_ENTRY_TYPE)[-2:])
     assert changed is not None and changed.interrupted and [one.path for one in changed.changes] == ["a.txt"]
     assert ran is not None and [one.why for one in ran.uncovered] == ["bayou ended while a command ran"]
     await again.undo()
@@ -311,7 +317,7 @@ async def test_switched_off_nothing_is_kept(page: Page) -> None:
     page.scene.settings({"undo": {"enabled": False}})
     page.session.settings.reload_if_changed()
     await page.prompt("one", write("a.txt", "one\n"))
-    assert page.custom(FILES_ENTRY_TYPE) == []
+    assert page.custom(FILE_CHANGES_ENTRY_TYPE) == []
     assert not (page.scene.paths.agent_dir / "blobs").exists()
     with pytest.raises(UserError, match=r"undo\.enabled"):
         await page.undo()
@@ -319,7 +325,7 @@ async def test_switched_off_nothing_is_kept(page: Page) -> None:
 
 async def test_a_plan_that_is_out_of_date_is_refused(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
-    plan = await page.session.file_restorer.plan_restore(UndoLastPrompts())
+    plan = await page.session.file_restorer.plan_restore(UndoFilesOfLastPrompts())
     await page.prompt("two", write("a.txt", "two\n", 2))
     with pytest.raises(UserError, match="Preview again"):
         await page.session.file_restorer.carry_out_restore(plan)
@@ -336,13 +342,13 @@ async def test_what_could_not_be_held_is_named(page: Page, monkeypatch: pytest.M
     await page.prompt("one", write("a.txt", "one\n"))
     monkeypatch.setattr("app.undo.content_store.BlobStore.put", full())
     await page.prompt("two", write("a.txt", "two\n", 2))
-    data = files_of(page.custom(FILES_ENTRY_TYPE)[-1])
+    data = file_changes_data_of_entry(page.custom(FILE_CHANGES_ENTRY_TYPE)[-1])
     assert data is not None and data.changes == ()
     assert [(one.path, one.why) for one in data.uncovered] == [
         ("a.txt", "its old content could not be stored first: No space left on device")
     ]
     monkeypatch.undo()
-    plan = await page.session.file_restorer.plan_restore(UndoLastPrompts())
+    plan = await page.session.file_restorer.plan_restore(UndoFilesOfLastPrompts())
     assert [(row.path, row.state) for row in plan.rows] == [("a.txt", "unheld")]
     assert page.read("a.txt") == "two\n"
 
@@ -351,7 +357,7 @@ async def test_the_record_of_a_restore_names_what_stayed(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"), write("b.txt", "one\n"))
     (page.project / "a.txt").write_text("mine\n")
     await page.undo()
-    data = restored_of(page.custom(RESTORED_ENTRY_TYPE)[0])
+    data = file_restore_data_of_entry(page.custom(FILE_RESTORE_ENTRY_TYPE)[0])
     assert data is not None
     assert [change.path for change in data.changes] == ["b.txt"]
     assert [(one.path, one.why) for one in data.kept] == [("a.txt", "you changed it since")]
@@ -415,7 +421,7 @@ async def test_what_a_command_did_to_folders_goes_back_and_forth(
 async def test_a_folder_that_a_command_made_stays_when_a_person_put_something_in(page: Page) -> None:
     await page.prompt("make it", bash("mkdir made"))
     (page.project / "made/mine").write_text("mine\n")
-    plan = await page.session.file_restorer.plan_restore(UndoLastPrompts())
+    plan = await page.session.file_restorer.plan_restore(UndoFilesOfLastPrompts())
     assert [(row.path, row.state, row.why) for row in plan.rows] == [
         ("made", "refused", "it now contains other files")
     ]

@@ -10,10 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, FilesData, to_entry_data
+from app.undo.change_records import (
+    FILE_CHANGES_ENTRY_TYPE,
+    FILE_RESTORE_ENTRY_TYPE,
+    FileChangesData,
+    file_data_to_entry_data,
+)
 from app.values.entries import CustomEntry
 from tests.undo.killed_worker import NAMES, is_whole, parts_of
-from tools.files.atomic_replacement import is_temporary_name
+from tools.files.atomic_replacement import is_temporary_replacement_name
 
 ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = 200 if os.environ.get("BAYOU_LONG") else 6
@@ -41,15 +46,17 @@ def test_whenever_it_is_killed(tmp_path: Path) -> None:
     for _ in range(MOMENTS):
         end_it(session, project, chance.random() * 0.2)
         left_beside = [path for path in project.iterdir() if path.name not in NAMES]
-        assert all(is_temporary_name(path.name) for path in left_beside)
+        assert all(is_temporary_replacement_name(path.name) for path in left_beside)
         for name in NAMES:
             assert not (project / name).exists() or is_whole((project / name).read_bytes())
         parts = parts_of(session, project)
-        for key, data in parts.restores.unrecorded_changes():
-            kind = FILES_ENTRY_TYPE if isinstance(data, FilesData) else RESTORED_ENTRY_TYPE
-            parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=to_entry_data(data)))
+        for key, data in parts.restores.unrecorded_file_changes():
+            kind = FILE_CHANGES_ENTRY_TYPE if isinstance(data, FileChangesData) else FILE_RESTORE_ENTRY_TYPE
+            parts.log.append(
+                CustomEntry(parent_id=None, custom_type=kind, data=file_data_to_entry_data(data))
+            )
             parts.recorder.mark_recorded(key)
-        assert parts.restores.unrecorded_changes() == []
+        assert parts.restores.unrecorded_file_changes() == []
         assert [path for path in left_beside if path.exists()] == []
         plan = parts.restores.plan_restore_to_entry(None)
         assert {row.path: (row.state, row.why) for row in plan.rows if row.state != "ready"} == {}
@@ -68,17 +75,19 @@ def test_whenever_it_is_killed_while_commands_run(tmp_path: Path) -> None:
         session = tmp_path / f"session{moment}"
         end_it(session, project, chance.random() * 0.3, "killed_in_commands")
         parts = parts_of(session, project)
-        for key, data in parts.restores.unrecorded_changes():
-            kind = FILES_ENTRY_TYPE if isinstance(data, FilesData) else RESTORED_ENTRY_TYPE
-            interrupted += isinstance(data, FilesData)
-            parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=to_entry_data(data)))
+        for key, data in parts.restores.unrecorded_file_changes():
+            kind = FILE_CHANGES_ENTRY_TYPE if isinstance(data, FileChangesData) else FILE_RESTORE_ENTRY_TYPE
+            interrupted += isinstance(data, FileChangesData)
+            parts.log.append(
+                CustomEntry(parent_id=None, custom_type=kind, data=file_data_to_entry_data(data))
+            )
             parts.recorder.mark_recorded(key)
-        assert parts.restores.unrecorded_changes() == []
+        assert parts.restores.unrecorded_file_changes() == []
         before = contents(project)
         plan = parts.restores.plan_restore_to_entry(None)
         unknown = {row.path: row.why for row in plan.rows if row.state == "unheld"}
         assert set(unknown.values()) <= {"bayou ended while a command ran"}
-        done = parts.restores.carry_out(plan, {})
+        done = parts.restores.carry_out_restore_plan(plan, {})
         left = contents(project)
         kept = {one.path: one.why for one in done.kept}
         for name, content in left.items():  # all of it was made by commands
@@ -87,10 +96,12 @@ def test_whenever_it_is_killed_while_commands_run(tmp_path: Path) -> None:
             assert left == {}
         if done.total:
             parts.log.append(
-                CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(done))
+                CustomEntry(
+                    parent_id=None, custom_type=FILE_RESTORE_ENTRY_TYPE, data=file_data_to_entry_data(done)
+                )
             )
             parts.recorder.mark_recorded(done.id)
-            parts.restores.carry_out(parts.restores.plan_redo(), {})
+            parts.restores.carry_out_restore_plan(parts.restores.plan_redo(), {})
         assert contents(project) == before
         parts.close()
         parts.log.close()
@@ -103,7 +114,7 @@ def contents(project: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("done", [0, 1, 3])
 def test_a_restore_that_was_interrupted_is_finished_or_taken_back(tmp_path: Path, done: int) -> None:
-    from app.undo.restore_steps import run_steps
+    from app.undo.restore_steps import run_restore_steps
     from tests.undo.undo_session import UndoSession
 
     stage = UndoSession(tmp_path)
@@ -119,16 +130,19 @@ def test_a_restore_that_was_interrupted_is_finished_or_taken_back(tmp_path: Path
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "app.undo.session_undo.run_steps", lambda wanted: run_steps(wanted[:done], after_each=stop)
+            "app.undo.session_undo.run_restore_steps",
+            lambda wanted: run_restore_steps(wanted[:done], after_each=stop),
         )
         try:
-            stage.restores.carry_out(stage.undo(), {})
+            stage.restores.carry_out_restore_plan(stage.undo(), {})
         except KeyboardInterrupt:
             pass
     assert told is not None
-    (key, data) = stage.restores.unrecorded_changes()[0]
+    (key, data) = stage.restores.unrecorded_file_changes()[0]
     assert [change.path for change in data.changes] == list("abc")[:done]
-    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data)))
+    stage.log.append(
+        CustomEntry(parent_id=None, custom_type=FILE_RESTORE_ENTRY_TYPE, data=file_data_to_entry_data(data))
+    )
     stage.recorder.mark_recorded(key)
     if done < 3:
         stage.restore(stage.undo())

@@ -15,13 +15,13 @@ from pathlib import Path
 from app.values.entries import MessageEntry
 from app.values.messages import user_message
 from tests.undo.killed_worker import parts_of
-from tools.files.mutations import MutationQueue, NewContent
-from tools.operations import LocalFiles
+from tools.files.file_changes import FileChangeQueue, NewFileContent
+from tools.file_and_process_operations import LocalFiles
 
 session, project = map(Path, sys.argv[1:])
 parts = parts_of(session, project)
 parts.log.append(MessageEntry(parent_id=None, message=user_message("go")))
-queue, seen = MutationQueue(LocalFiles()), []
+queue, seen = FileChangeQueue(LocalFiles()), []
 
 def before(intent):
     seen.append(intent)
@@ -31,7 +31,7 @@ def before(intent):
 
 queue.subscribe_before(before)
 paths = [str(project / f"f{number}") for number in range(10)]
-new = [NewContent(data=b"new\\n" * 9000)] * 10
+new = [NewFileContent(data=b"new\\n" * 9000)] * 10
 asyncio.run(queue.change_all(paths, "call", lambda states: new))
 """
 
@@ -49,6 +49,6 @@ def test_each_file_is_whole_and_the_next_start_knows(tmp_path: Path) -> None:
     assert set(found.values()) <= {old, new}
     written = {name for name, data in found.items() if data == new}
     assert len(written) == 5
-    [(key, data)] = parts_of(session, project).restores.unrecorded_changes()
+    [(key, data)] = parts_of(session, project).restores.unrecorded_file_changes()
     assert key == "call"
     assert {change.path for change in data.changes} == written

@@ -6,12 +6,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.undo.change_records import FILES_ENTRY_TYPE, Change, FilesData, UnstoredFile, to_entry_data
+from app.undo.change_records import (
+    FILE_CHANGES_ENTRY_TYPE,
+    FileChangesData,
+    FileWithoutStoredContent,
+    RecordedFileChange,
+    file_data_to_entry_data,
+)
 from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
 from tests.undo.undo_session import UndoSession
-from tools.edits.merging import merge_three_way
+from tools.edits.three_way_merge import merge_three_way
 
 
 @pytest.fixture
@@ -100,7 +106,9 @@ def test_what_a_person_changed_since_is_kept_unless_chosen(stage: UndoSession) -
         True,
     )
     done = stage.restore(plan)
-    assert done.changes == () and tuple(done.kept) == (UnstoredFile(path="a", why="you changed it since"),)
+    assert done.changes == () and tuple(done.kept) == (
+        FileWithoutStoredContent(path="a", why="you changed it since"),
+    )
     assert stage.files() == {"a": "one\n2\n3\n4\nfive\n"}
     stage.restore(stage.restores.plan_restore(plan.target), {"a": "merge"})
     assert stage.files() == {"a": "one\n2\n3\n4\n5\n"}
@@ -213,7 +221,7 @@ def test_names_that_were_given_to_one_file_are_two_files_again(stage: UndoSessio
     (stage.root / "b").unlink()
     os.link(stage.root / "a", stage.root / "b")
     one = old[0].after
-    stage.record(Change(path="b", before=old[1].after, after=one, by="command"), tool="bash")
+    stage.record(RecordedFileChange(path="b", before=old[1].after, after=one, by="command"), tool="bash")
     stage.restore(stage.restores.plan_restore_to_entry(before))
     assert stage.files() == {"a": ""}
     stage.restore(stage.redo())
@@ -228,7 +236,7 @@ def test_a_name_that_a_command_gave_to_another_file_leaves_that_one_alone(stage:
     (stage.root / "b").unlink()
     os.link(stage.root / "a", stage.root / "b")
     after = stage.write("a", "a").after
-    stage.record(Change(path="b", before=before, after=after, by="command"), tool="bash")
+    stage.record(RecordedFileChange(path="b", before=before, after=after, by="command"), tool="bash")
     stage.restore(stage.undo())
     assert stage.files() == {"a": "a", "b": "b"}
 
@@ -310,8 +318,12 @@ def test_what_is_not_known_in_between_is_a_conflict(stage: UndoSession) -> None:
     stage.record(stage.write("a", "1"))
     first = stage.log.leaf_id
     stage.prompt("a command")
-    data = FilesData(call_id="c", tool="bash", uncovered=(UnstoredFile(path="a", why="larger than 4 MB"),))
-    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=to_entry_data(data)))
+    data = FileChangesData(
+        call_id="c", tool="bash", uncovered=(FileWithoutStoredContent(path="a", why="larger than 4 MB"),)
+    )
+    stage.log.append(
+        CustomEntry(parent_id=None, custom_type=FILE_CHANGES_ENTRY_TYPE, data=file_data_to_entry_data(data))
+    )
     (stage.root / "a").unlink()
     stage.prompt("write it")
     stage.record(stage.write("a", "2"))

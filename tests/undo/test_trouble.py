@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.undo.change_records import RESTORED_ENTRY_TYPE, RestoredData, to_entry_data
+from app.undo.change_records import FILE_RESTORE_ENTRY_TYPE, FileRestoreData, file_data_to_entry_data
 from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
@@ -50,9 +50,9 @@ def test_wherever_the_disk_is_full_each_file_is_old_or_new(
     plan = stage.undo()
     with monkeypatch.context() as patch:
         disk = Disk(patch, room)
-        data: RestoredData | None = None
+        data: FileRestoreData | None = None
         try:
-            data = stage.restores.carry_out(plan, {})
+            data = stage.restores.carry_out_restore_plan(plan, {})
         except UserError as problem:
             assert "Nothing was changed" in str(problem)
     now = stage.files()
@@ -65,7 +65,9 @@ def test_wherever_the_disk_is_full_each_file_is_old_or_new(
     assert now == {name: old[name] if name in done else before[name] for name in NAMES}
     assert disk.is_full or not kept
     assert all("No space left" in why for why in kept.values())
-    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data)))
+    stage.log.append(
+        CustomEntry(parent_id=None, custom_type=FILE_RESTORE_ENTRY_TYPE, data=file_data_to_entry_data(data))
+    )
     stage.recorder.mark_recorded(data.id)
     stage.restore(stage.restores.plan_restore(plan.target))
     assert stage.files() == old
@@ -92,7 +94,7 @@ def test_wherever_the_disk_is_full_a_change_is_held_or_named(
     except NothingToRestore:
         assert world.snapshot() == before
         return
-    data = world.restores.carry_out(plan, {})
+    data = world.restores.carry_out_restore_plan(plan, {})
     after = world.snapshot()
     named = {one.path for one in data.kept}
     for name in {*before, *after}:
@@ -156,5 +158,5 @@ def test_a_ledger_that_cannot_be_written_stops_a_restore_before_it_begins(tmp_pa
     stage.record(stage.write("a", "1"))
     (tmp_path / "session.jsonl.files").mkdir()
     with pytest.raises(UserError, match="Nothing was changed"):
-        stage.restores.carry_out(stage.undo(), {})
+        stage.restores.carry_out_restore_plan(stage.undo(), {})
     assert stage.files() == {"a": "1"}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.values import codec
-from app.values.codec import decode, decode_json, encode, encode_json, encode_line
+from app.values.codec import decode, decode_json, encode, encode_json, encode_line_in_pieces
 from app.values.content import Text, Thinking, ToolCall, UnknownContent
 from app.values.entries import CustomEntry, Entry, LabelEntry, MessageEntry, UnknownEntry
 from app.values.events import Event
@@ -122,8 +122,8 @@ def test_a_line_comes_back_with_the_same_content(data: dict[str, Any]) -> None:
 def test_a_line_in_pieces_is_the_line(data: dict[str, Any]) -> None:
     entry = from_wire(data, Entry)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codec, "_CHUNK_CHARACTERS", 3)
-        line = b"".join(encode_line(entry))
+        patch.setattr(codec, "_ENCODED_CHUNK_CHARACTERS", 3)
+        line = b"".join(encode_line_in_pieces(entry))
     assert line.count(b"\n") == 1 and line.endswith(b"\n")
     assert decode_json(line) == decode_json(encode(entry))
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from app.values.json_comments import (
     JsonSyntaxError,
+    json_value_positions,
     parse_json_with_comments,
-    value_positions,
-    with_value,
-    without_key,
+    with_json_value,
+    without_json_key,
 )
 
 COMMENTED = """{
@@ -56,33 +56,33 @@ def test_a_fault_is_reported_with_its_place(text: str, line: int, column: int, w
 
 
 def test_places_name_the_line_of_each_value():
-    found = value_positions(COMMENTED)
+    found = json_value_positions(COMMENTED)
     assert found["defaultModel",].line == 3
     assert found["retry", "enabled"].line == 7
     assert found["url",].line == 9
 
 
 def test_a_value_is_replaced_and_nothing_else_moves():
-    assert with_value(COMMENTED, ("defaultModel",), "other") == COMMENTED.replace('"guide"', '"other"')
+    assert with_json_value(COMMENTED, ("defaultModel",), "other") == COMMENTED.replace('"guide"', '"other"')
 
 
 def test_a_new_key_goes_behind_the_last_one_with_its_indentation():
-    assert with_value('{\n    "a": 1 // one\n}\n', ("b",), 2) == '{\n    "a": 1, // one\n    "b": 2\n}\n'
+    assert with_json_value('{\n    "a": 1 // one\n}\n', ("b",), 2) == '{\n    "a": 1, // one\n    "b": 2\n}\n'
 
 
 def test_objects_on_the_way_are_created():
-    assert with_value("", ("bash", "autoBackground", "thresholdMs"), 5) == (
+    assert with_json_value("", ("bash", "autoBackground", "thresholdMs"), 5) == (
         '{\n  "bash": {\n    "autoBackground": {\n      "thresholdMs": 5\n    }\n  }\n}\n'
     )
 
 
 def test_a_document_on_one_line_stays_on_one_line():
-    assert with_value('{"a": 1}', ("b",), [1]) == '{"a": 1, "b": [1]}'
+    assert with_json_value('{"a": 1}', ("b",), [1]) == '{"a": 1, "b": [1]}'
 
 
 def test_a_key_is_removed_with_its_line():
-    assert without_key('{\n  "a": 1,\n  // note\n  "b": 2\n}', ("b",)) == '{\n  "a": 1 \n  // note\n}'
-    assert without_key('{"a": 1}', ("b",)) == '{"a": 1}'
+    assert without_json_key('{\n  "a": 1,\n  // note\n  "b": 2\n}', ("b",)) == '{\n  "a": 1 \n  // note\n}'
+    assert without_json_key('{"a": 1}', ("b",)) == '{"a": 1}'
 
 
 scalars = st.none() | st.booleans() | st.integers(-1000, 1000) | st.text(max_size=8)
@@ -110,7 +110,7 @@ def commented(text: str) -> str:
 @given(documents, st.lists(keys, min_size=1, max_size=3).map(tuple), scalars)
 def test_setting_a_value_changes_exactly_that_value(document: dict, path: tuple[str, ...], value: object):
     text = commented(json.dumps(document, indent=2, ensure_ascii=False))
-    changed = with_value(text, path, value)
+    changed = with_json_value(text, path, value)
     expected = json.loads(json.dumps(document))
     here = expected
     for part in path[:-1]:
@@ -128,7 +128,7 @@ def test_setting_a_value_changes_exactly_that_value(document: dict, path: tuple[
 @given(documents)
 def test_every_place_holds_its_value(document: dict):
     text = commented(json.dumps(document, indent=2, ensure_ascii=False))
-    for path, place in value_positions(text).items():
+    for path, place in json_value_positions(text).items():
         value: object = document
         for part in path:
             value = value[part]  # pyright: ignore[reportIndexIssue]  (a path of this document)
@@ -140,7 +140,7 @@ def test_every_place_holds_its_value(document: dict):
 def test_removing_each_key_leaves_the_others(document: dict):
     text = commented(json.dumps(document, indent=2, ensure_ascii=False))
     for key in document:
-        assert parse_json_with_comments(without_key(text, (key,))) == {
+        assert parse_json_with_comments(without_json_key(text, (key,))) == {
             name: value for name, value in document.items() if name != key
         }
 
@@ -152,4 +152,4 @@ def test_any_text_is_either_read_or_refused_in_words(text: str):
     except JsonSyntaxError as fault:
         assert fault.line >= 1 and fault.column >= 1
     else:
-        value_positions(text)
+        json_value_positions(text)

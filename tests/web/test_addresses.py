@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.web.access import WebAccess
-from app.web.addresses import address_refusal, is_private_host, parse_target
 from app.web.fetching import WebFetcher
+from app.web.url_checks import ip_address_refusal_reason, is_listed_private_host, parse_web_address
+from app.web.web_access import WebAccessSettings
 from tests.providers.loopback import loopback
-from tools.base import ToolError
+from tools.tool_definition import ToolError
 
 PRIVATE = (
     *(
@@ -81,7 +81,7 @@ NO_PAGES = (
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_an_address_that_is_not_public_has_a_reason(address: str):
-    assert address_refusal(address)
+    assert ip_address_refusal_reason(address)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_an_address_that_is_not_public_has_a_reason(address: str):
     ],
 )
 def test_a_public_address_is_allowed(address: str):
-    assert address_refusal(address) == ""
+    assert ip_address_refusal_reason(address) == ""
 
 
 @pytest.mark.parametrize("url", SPELLINGS_OF_LOOPBACK)
@@ -104,14 +104,14 @@ async def test_every_spelling_of_this_machine_is_refused(url: str):
     async with loopback() as server:
         port = server.url.rpartition(":")[2]
         with pytest.raises(ToolError, match=r"web\.privateHosts|was not found|not a valid URL"):
-            await WebFetcher(WebAccess).fetch(url if url.count(":") > 1 else url[:-1] + f":{port}/")
+            await WebFetcher(WebAccessSettings).fetch(url if url.count(":") > 1 else url[:-1] + f":{port}/")
         assert server.connections == 0
 
 
 @pytest.mark.parametrize("url", NO_PAGES)
 async def test_addresses_without_https_are_refused(url: str):
     with pytest.raises(ToolError):
-        await WebFetcher(WebAccess, resolve=never).fetch(url)
+        await WebFetcher(WebAccessSettings, resolve=never).fetch(url)
 
 
 async def never(host: str, port: int) -> list[str]:
@@ -123,30 +123,32 @@ async def test_one_private_address_among_public_ones_refuses_the_host():
         return ["93.184.215.14", "10.0.0.1"]
 
     with pytest.raises(ToolError, match=r"example\.org is 10\.0\.0\.1, which is a private address"):
-        await WebFetcher(WebAccess, resolve).fetch("https://example.org/")
+        await WebFetcher(WebAccessSettings, resolve).fetch("https://example.org/")
 
 
 def test_a_page_about_a_file_on_github_becomes_the_file():
-    target = parse_target("https://github.com/o/r/blob/main/a%20b/c.py#L3")
+    target = parse_web_address("https://github.com/o/r/blob/main/a%20b/c.py#L3")
     assert target.url == "https://raw.githubusercontent.com/o/r/main/a%20b/c.py"
     assert target.host_and_port == "raw.githubusercontent.com:443"
 
 
 def test_the_host_is_named_as_rules_write_it():
-    assert parse_target("example.org/x").host_and_port == "example.org:443"
-    assert parse_target("https://EXAMPLE.org.:8443/").host_and_port == "example.org:8443"
-    assert parse_target("https://[2606:4700::1111]/").host_and_port == "[2606:4700::1111]:443"
+    assert parse_web_address("example.org/x").host_and_port == "example.org:443"
+    assert parse_web_address("https://EXAMPLE.org.:8443/").host_and_port == "example.org:8443"
+    assert parse_web_address("https://[2606:4700::1111]/").host_and_port == "[2606:4700::1111]:443"
 
 
 def test_an_invalid_international_host_name_is_refused():
     with pytest.raises(ToolError, match="not a valid URL"):
-        parse_target("https://.xn--/")
+        parse_web_address("https://.xn--/")
 
 
 def test_brackets_of_a_listed_host_belong_to_its_address():
     listed = ["[fd00::5]:8080", "[::1]"]
-    assert is_private_host(parse_target("http://[fd00::5]:8080/"), listed)
-    assert not any(is_private_host(parse_target(f"http://{host}:8080/"), listed) for host in "05f1d")
+    assert is_listed_private_host(parse_web_address("http://[fd00::5]:8080/"), listed)
+    assert not any(
+        is_listed_private_host(parse_web_address(f"http://{host}:8080/"), listed) for host in "05f1d"
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,7 @@ def test_brackets_of_a_listed_host_belong_to_its_address():
     ],
 )
 def test_a_private_host_is_meant_in_every_spelling(entry: str, url: str):
-    assert is_private_host(parse_target(url), [entry])
+    assert is_listed_private_host(parse_web_address(url), [entry])
 
 
 @pytest.mark.parametrize(
@@ -177,4 +179,4 @@ def test_a_private_host_is_meant_in_every_spelling(entry: str, url: str):
     ],
 )
 def test_a_private_host_is_no_other_host(entry: str, url: str):
-    assert not is_private_host(parse_target(url), [entry])
+    assert not is_listed_private_host(parse_web_address(url), [entry])

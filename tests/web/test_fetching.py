@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.web import fetching
-from app.web.access import WebAccess
 from app.web.fetching import WebFetcher
+from app.web.web_access import WebAccessSettings
 from tests.providers.loopback import Loopback, Reply, loopback
-from tools.base import ToolError
+from tools.tool_definition import ToolError
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ async def server() -> AsyncIterator[Loopback]:
 
 @pytest.fixture
 def fetcher() -> WebFetcher:
-    return WebFetcher(lambda: WebAccess(private_hosts=("127.0.0.1",)))
+    return WebFetcher(lambda: WebAccessSettings(private_hosts=("127.0.0.1",)))
 
 
 def page(body: bytes, kind: str = "text/html", **headers: str) -> Reply:
@@ -96,19 +96,19 @@ async def test_a_bomb_is_unpacked_only_as_far_as_pages_go(server: Loopback, fetc
     bomb = b"".join(packing.compress(bytes(10_000_000)) for _ in range(50)) + packing.flush()
     server.reply(page(bomb, "text/plain", Content_Encoding="gzip"))
     found = await fetcher.fetch(server.url)
-    assert found.is_cut and found.size == fetching.MAX_PAGE_BYTES
+    assert found.is_cut and found.size == fetching.MAX_WEB_PAGE_BYTES
 
 
 async def test_an_endless_page_is_cut(server: Loopback, fetcher: WebFetcher):
     server.reply(Reply(headers={"Content-Type": "text/plain"}, forever=b"x" * 1_000_000))
     found = await fetcher.fetch(server.url)
-    assert found.is_cut and found.size == fetching.MAX_PAGE_BYTES
+    assert found.is_cut and found.size == fetching.MAX_WEB_PAGE_BYTES
 
 
 async def test_a_silent_server_is_given_up(
     server: Loopback, fetcher: WebFetcher, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(fetching, "FETCH_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(fetching, "WEB_FETCH_TIMEOUT_SECONDS", 0.2)
     server.reply(Reply(hang_before_headers=True))
     with pytest.raises(ToolError, match=r"did not send the page within"):
         await fetcher.fetch(server.url)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.web.markdown import html_to_markdown
+from app.web.html_to_markdown import html_to_markdown
 
 EXAMPLES = {
     "headings and emphasis": (

@@ -9,10 +9,10 @@ import pytest
 from app.providers.model_stream import Credential
 from app.resources.settings.settings import Settings
 from app.resources.settings.settings_tools import WebSettings
-from app.web.search_services import ServiceSearch
-from app.web.search_tool import SearchArguments, search_tool
+from app.web.web_search_services import SearchServiceEngine
+from app.web.web_search_tool import WebSearchArguments, make_web_search_tool
 from tests.providers.loopback import Loopback, Reply, loopback
-from tools.base import Tool, ToolContext, ToolError
+from tools.tool_definition import Tool, ToolContext, ToolError
 
 BRAVE = {
     "web": {
@@ -41,11 +41,11 @@ def tool_for(server: Loopback, name: str = "brave", key: str | None = "secret") 
 
     web: Any = {"search": name, "search_url": f"{server.url}/search", "private_hosts": ("127.0.0.1",)}
     settings = Settings(web=WebSettings(**web))
-    return search_tool(lambda: ServiceSearch(name, settings, credential))
+    return make_web_search_tool(lambda: SearchServiceEngine(name, settings, credential))
 
 
 async def searched(tool: Tool, context: Any = None, **arguments: Any) -> str:
-    return (await tool.run(SearchArguments(**arguments), context)).text
+    return (await tool.run(WebSearchArguments(**arguments), context)).text
 
 
 def json_reply(value: Any, **more: Any) -> Reply:
@@ -119,7 +119,7 @@ def test_the_host_of_the_service_is_asked_about():
     async def no_key(name: str) -> None:
         return None
 
-    tool = search_tool(lambda: ServiceSearch("tavily", Settings(), no_key))
+    tool = make_web_search_tool(lambda: SearchServiceEngine("tavily", Settings(), no_key))
     context: Any = ToolContext
     assert tool.effects is not None
-    assert tool.effects(SearchArguments(query="tea"), context).hosts == ("api.tavily.com:443",)
+    assert tool.effects(WebSearchArguments(query="tea"), context).hosts == ("api.tavily.com:443",)

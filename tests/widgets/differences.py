@@ -1,9 +1,9 @@
 """The review desk, as scenes of the gallery."""
 
-from app.tui.features.review.rows import FileRow, ReviewView
+from app.tui.features.review.rows import ReviewDeskContent, ReviewDeskFileRow
 from app.tui.features.review.screen import ReviewScreen
-from tools.results import Card, DiffBlock, TextBlock
-from widgets.transcript.blocks import CustomBlock, CustomKind, NoteKind
+from tools.tool_result_values import Card, DiffBlock, TextBlock
+from widgets.transcript.transcript_blocks import AppNoteKind, CustomBlock, CustomBlockKind
 
 WORDS = """\
 @@ -11,4 +11,4 @@ def parse(text: str) -> Tree:
@@ -34,7 +34,7 @@ LAST = """\
 
 def differences() -> ReviewScreen:
     files = (
-        FileRow(
+        ReviewDeskFileRow(
             path="README.md",
             change="changed",
             added_lines=2,
@@ -42,7 +42,7 @@ def differences() -> ReviewScreen:
             changed_by="edit",
             progress="✓",
         ),
-        FileRow(
+        ReviewDeskFileRow(
             path="src/parser.py",
             change="changed",
             added_lines=5,
@@ -50,11 +50,11 @@ def differences() -> ReviewScreen:
             changed_by="2 × edit",
             progress="2/3",
         ),
-        FileRow(
+        ReviewDeskFileRow(
             path="src/trees.py", change="moved", added_lines=1, changed_by="bash", why="from src/old_trees.py"
         ),
-        FileRow(path="tests/test_parser.py", change="new", added_lines=14, changed_by="write"),
-        FileRow(
+        ReviewDeskFileRow(path="tests/test_parser.py", change="new", added_lines=14, changed_by="write"),
+        ReviewDeskFileRow(
             path="uv.lock",
             change="changed",
             added_lines=41,
@@ -62,10 +62,10 @@ def differences() -> ReviewScreen:
             why="lock file",
             changed_by="bash",
         ),
-        FileRow(path="build/", change="unknown", why="its contents are not stored"),
+        ReviewDeskFileRow(path="build/", change="unknown", why="its contents are not stored"),
     )
     screen = ReviewScreen(
-        ReviewView(title="Changed by “rename the parser”", files=files, note="prompt 2 of 3 · +63 −45")
+        ReviewDeskContent(title="Changed by “rename the parser”", files=files, note="prompt 2 of 3 · +63 −45")
     )
     screen.files.move_to(1)
     path = "src/parser.py"
@@ -73,14 +73,14 @@ def differences() -> ReviewScreen:
     blocks = (
         CustomBlock(
             id="1",
-            kind=CustomKind.HUNK,
+            kind=CustomBlockKind.HUNK,
             card=Card(title="line 13", blocks=(DiffBlock(path=path, diff=WORDS, added=1, removed=1),)),
             label="kept",
-            tone=NoteKind.SUCCESS,
+            tone=AppNoteKind.SUCCESS,
         ),
         CustomBlock(
             id="2",
-            kind=CustomKind.HUNK,
+            kind=CustomBlockKind.HUNK,
             card=Card(
                 title="lines 41–44",
                 blocks=(DiffBlock(path=path, diff=DEPTH, added=4, removed=2), comment),
@@ -89,10 +89,10 @@ def differences() -> ReviewScreen:
         ),
         CustomBlock(
             id="3",
-            kind=CustomKind.HUNK,
+            kind=CustomBlockKind.HUNK,
             card=Card(title="line 74", blocks=(DiffBlock(path=path, diff=LAST, removed=1),)),
             label="you changed these lines since",
-            tone=NoteKind.ERROR,
+            tone=AppNoteKind.ERROR,
         ),
     )
     screen.call_after_refresh(screen.show_file, path, blocks, "2")
@@ -101,7 +101,7 @@ def differences() -> ReviewScreen:
 
 def no_differences() -> ReviewScreen:
     return ReviewScreen(
-        ReviewView(
+        ReviewDeskContent(
             title="Changed since the last commit", files=(), empty_text="~/notes is not in a git repository."
         )
     )

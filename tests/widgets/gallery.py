@@ -9,48 +9,48 @@ from textual.widgets import Static
 
 from app.tui.features.models.screen import ModelScreen
 from app.tui.features.settings.screen import SettingRow, SettingsScreen
-from app.tui.features.tree.screen import TreeScreen
-from app.tui.features.undo.screen import RestoreRow, RestoreScreen
+from app.tui.features.tree.screen import SessionTreeScreen
+from app.tui.features.undo.screen import FileRestoreScreen, RestoreScreenRow
 from tests.widgets.differences import differences, no_differences
 from tests.widgets.gallery_of_lists import form, jobs, servers
 from tests.widgets.host import Host
-from tools.results import Card, CommandBlock
-from widgets.completion.commands import CommandCompletions, CommandRow
-from widgets.completion.popup import CompletionPopup
-from widgets.editor.chips import ImageAttachment, UnsentPrompt
-from widgets.editor.painting import RuleText
-from widgets.editor.prompt import PromptEditor
-from widgets.lists.rows import Badge, ListRow
-from widgets.lists.tree_rows import TreeEntry
+from tools.tool_result_values import Card, CommandBlock
+from widgets.completion.command_completions import CommandCompletionSource, SlashCommandRow
+from widgets.completion.completion_popup import CompletionPopup
+from widgets.editor.editor_painting import EditorBorderText
+from widgets.editor.prompt_chips import ImageAttachment, UnsentPrompt
+from widgets.editor.prompt_editor import PromptEditor
+from widgets.lists.list_rows import ListRow, RowBadge
+from widgets.lists.tree_rows import SessionTreeEntry
 from widgets.screens.block import BlockScreen
 from widgets.screens.common_pickers import (
-    ActionRow,
-    ThemeScreen,
-    history_screen,
-    hotkeys_screen,
-    palette_screen,
+    AppActionRow,
+    ThemePickerScreen,
+    command_palette_screen,
+    key_bindings_screen,
+    prompt_history_screen,
 )
-from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextEditScreen
+from widgets.screens.dialogs import ConfirmScreen, QuestionScreen, TextEditScreen, TextInputDialog
 from widgets.screens.picker import PickerScreen
-from widgets.screens.preview import PreviewPart, PreviewText, make_preview
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText, make_preview_text
 from widgets.screens.text_pages import PageScreen
 from widgets.status.approval import ApprovalBar
-from widgets.status.approval_request import ApprovalPart, ApprovalRequest, ApprovalRule
-from widgets.status.footer import StatusFooter
-from widgets.status.header import StatusHeader
-from widgets.status.queue import QueuedRow, QueueView
-from widgets.status.segments import Segment
-from widgets.transcript.blocks import CardBlock
+from widgets.status.approval_request import ApprovalCallPart, ApprovalRequest, ApprovalRule
+from widgets.status.queue import QueuedMessageRow, QueueView
+from widgets.status.status_footer import StatusFooter
+from widgets.status.status_header import StatusHeader
+from widgets.status.status_segments import StatusSegment
+from widgets.transcript.transcript_blocks import ToolCallBlock
 
 FOOTER = (
-    Segment(id="path", text="~/src/bayou", short="bayou", tone="text", importance=6),
-    Segment(id="git", text="main*", importance=5),
-    Segment(id="session", text="Fix the parser", importance=3),
-    Segment(id="tokens", text="↑12k ↓3.4k", importance=4),
-    Segment(id="cacheRead", text="R↑88k", importance=2),
-    Segment(id="cost", text="$0.12", importance=6),
-    Segment(id="context", text="71 % of 200k", bar=0.713, tone="warning", importance=8),
-    Segment(
+    StatusSegment(id="path", text="~/src/bayou", short="bayou", tone="text", importance=6),
+    StatusSegment(id="git", text="main*", importance=5),
+    StatusSegment(id="session", text="Fix the parser", importance=3),
+    StatusSegment(id="tokens", text="↑12k ↓3.4k", importance=4),
+    StatusSegment(id="cacheRead", text="R↑88k", importance=2),
+    StatusSegment(id="cost", text="$0.12", importance=6),
+    StatusSegment(id="context", text="71 % of 200k", bar=0.713, tone="warning", importance=8),
+    StatusSegment(
         id="model",
         text="claude-sonnet-5 · high",
         short="sonnet-5",
@@ -60,15 +60,17 @@ FOOTER = (
     ),
 )
 QUEUE = (
-    QueuedRow(id="1", kind="steer", text="use the other file [/foo], please"),
-    QueuedRow(id="2", kind="followUp", text="then run the tests\nand tell me", image_count=2),
+    QueuedMessageRow(id="1", kind="steer", text="use the other file [/foo], please"),
+    QueuedMessageRow(id="2", kind="followUp", text="then run the tests\nand tell me", image_count=2),
 )
 COMMANDS = (
-    CommandRow(name="model", description="choose a model", argument_hint="[name]"),
-    CommandRow(name="thinking", description="how long to think before an answer", argument_hint="[level]"),
-    CommandRow(name="tree", description="the session tree"),
-    CommandRow(name="fork", description="go on from an older prompt"),
-    CommandRow(name="theme", description="colours"),
+    SlashCommandRow(name="model", description="choose a model", argument_hint="[name]"),
+    SlashCommandRow(
+        name="thinking", description="how long to think before an answer", argument_hint="[level]"
+    ),
+    SlashCommandRow(name="tree", description="the session tree"),
+    SlashCommandRow(name="fork", description="go on from an older prompt"),
+    SlashCommandRow(name="theme", description="colours"),
 )
 
 
@@ -76,7 +78,7 @@ def page(*extra: Widget) -> list[Widget]:
     text = Static("The transcript stands here.\n\nNothing of it is [bold]markup[/bold].", markup=False)
     text.styles.height = "1fr"
     return [
-        StatusHeader([Segment(id="name", text="bayou", tone="accent")]),
+        StatusHeader([StatusSegment(id="name", text="bayou", tone="accent")]),
         text,
         *extra,
         StatusFooter(FOOTER),
@@ -102,9 +104,9 @@ ASKED = ApprovalRequest(
     question="Run this command?",
     text="cd web && npm ci && npm run build [/foo]",
     parts=(
-        ApprovalPart(text="cd web", effect="reads", is_harmless=True),
-        ApprovalPart(text="npm ci", effect="uses the network", is_harmless=False),
-        ApprovalPart(text="npm run build [/foo]", effect="runs code of the project", is_harmless=False),
+        ApprovalCallPart(text="cd web", effect="reads", is_harmless=True),
+        ApprovalCallPart(text="npm ci", effect="uses the network", is_harmless=False),
+        ApprovalCallPart(text="npm run build [/foo]", effect="runs code of the project", is_harmless=False),
     ),
     effect="network",
     why="npm ci uses the network and may run scripts of packages",
@@ -134,7 +136,7 @@ def with_rules_of_approval(theme: str) -> Host:
     def start(app: Host) -> None:
         bar.show(ASKED)
         bar.arming.was_armed = True
-        bar.focus_card(lists_rules=True)
+        bar.focus_approval_card(lists_rules=True)
 
     return Host(lambda: page(bar, PromptEditor()), theme=theme, start=start)
 
@@ -147,8 +149,8 @@ def with_floor(theme: str) -> Host:
         question="Run this command?",
         text="rm -rf ~/old-site && make clean",
         parts=(
-            ApprovalPart(text="make clean", effect="runs code of the project", is_harmless=False),
-            ApprovalPart(
+            ApprovalCallPart(text="make clean", effect="runs code of the project", is_harmless=False),
+            ApprovalCallPart(
                 text="rm -rf ~/old-site",
                 effect="removes ~/old-site, outside the workspace",
                 is_harmless=False,
@@ -176,7 +178,7 @@ def with_queue(theme: str) -> Host:
 
 def with_completions(theme: str) -> Host:
     editor = PromptEditor()
-    popup = CompletionPopup(editor, [CommandCompletions(lambda: COMMANDS)])
+    popup = CompletionPopup(editor, [CommandCompletionSource(lambda: COMMANDS)])
 
     def start(app: Host) -> None:
         editor.focus()
@@ -197,9 +199,9 @@ def on_screen(make: Callable[[], Screen[Any]]) -> Callable[[str], Host]:
 
 def editing(editor: PromptEditor) -> None:
     editor.surface.show_thinking_level("high")
-    editor.surface.show_rule_text(RuleText("bash make test", "12 s", "◐", "esc stop"))
+    editor.surface.show_border_text(EditorBorderText("bash make test", "12 s", "◐", "esc stop"))
     editor.insert("Look at ")
-    editor.attach(
+    editor.attach_image(
         ImageAttachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
     )
     editor.insert(" and at 漢字 👩‍🚀, then explain what this log says about the parser: ")
@@ -209,7 +211,7 @@ def editing(editor: PromptEditor) -> None:
 def scrolled(editor: PromptEditor) -> None:
     editor.set_text("\n".join(f"line {number} of a longer thought" for number in range(40)))
     for _ in range(4):
-        editor.keyboard.move_up_or_older()
+        editor.keyboard.move_up_or_show_older_prompt()
 
 
 def models() -> list[ListRow]:
@@ -219,9 +221,9 @@ def models() -> list[ListRow]:
             id=name,
             title=name,
             detail=("200k" if number % 2 else "1M") + " context",
-            badges=(Badge(text="thinking", tone="success"),)
+            badges=(RowBadge(text="thinking", tone="success"),)
             if number % 3
-            else (Badge(text="no key", tone="warning"),),
+            else (RowBadge(text="no key", tone="warning"),),
             right=f"${number}.00/${number * 5}.00",
             is_checked=number == 1,
             is_disabled=number == 5,
@@ -231,7 +233,7 @@ def models() -> list[ListRow]:
 
 
 def model_preview(row: ListRow) -> PreviewText:
-    return make_preview(
+    return make_preview_text(
         row.title, f"{row.detail}\n\nPrice per million tokens: {row.right}", "Reads text and images."
     )
 
@@ -244,15 +246,15 @@ def empty_picker() -> PickerScreen:
     return PickerScreen("Model", models(), query="zzz")
 
 
-def entries(count: int = 12) -> list[TreeEntry]:
-    found = [TreeEntry(id="e0", kind="user", text="What does this project do?", time="09:00")]
+def entries(count: int = 12) -> list[SessionTreeEntry]:
+    found = [SessionTreeEntry(id="e0", kind="user", text="What does this project do?", time="09:00")]
     for number in range(1, count):
         parent = f"e{number - 1}"
         if number in (6, 9):
             parent = "e3"
-        badges = (Badge(text="+12 −3", tone="success"), Badge(text="$0.02")) if number % 4 == 1 else ()
+        badges = (RowBadge(text="+12 −3", tone="success"), RowBadge(text="$0.02")) if number % 4 == 1 else ()
         found.append(
-            TreeEntry(
+            SessionTreeEntry(
                 id=f"e{number}",
                 parent=parent,
                 kind="user" if number % 3 == 0 else "assistant" if number % 3 == 1 else "tool",
@@ -265,11 +267,11 @@ def entries(count: int = 12) -> list[TreeEntry]:
     return found
 
 
-def tree() -> TreeScreen:
-    return TreeScreen(
+def tree() -> SessionTreeScreen:
+    return SessionTreeScreen(
         entries(),
         leaf="e11",
-        preview=lambda entry_id: make_preview(entry_id, "The whole text of this entry.\n[/] as it is."),
+        preview=lambda entry_id: make_preview_text(entry_id, "The whole text of this entry.\n[/] as it is."),
     )
 
 
@@ -314,22 +316,22 @@ def settings() -> list[SettingRow]:
 
 
 ACTIONS = (
-    ActionRow(id="app.model.select", title="Choose a model", keys=("ctrl+l",), group="Model"),
-    ActionRow(
+    AppActionRow(id="app.model.select", title="Choose a model", keys=("ctrl+l",), group="Model"),
+    AppActionRow(
         id="app.thinking.cycle",
         title="Next thinking level",
         keys=("shift+tab",),
         group="Model",
         is_own=True,
     ),
-    ActionRow(
+    AppActionRow(
         id="tui.editor.jumpForward",
         title="To the next character",
         keys=("ctrl+right_square_bracket",),
         group="Editor",
         problem="also app.page.down",
     ),
-    ActionRow(id="app.session.new", title="New session", group="Session"),
+    AppActionRow(id="app.session.new", title="New session", group="Session"),
 )
 HISTORY = (UnsentPrompt(text="fix the parser\nand its tests"), UnsentPrompt(text="why is it slow?"))
 
@@ -337,9 +339,9 @@ HISTORY = (UnsentPrompt(text="fix the parser\nand its tests"), UnsentPrompt(text
 def question() -> QuestionScreen:
     text = PreviewText(
         parts=(
-            PreviewPart(text="$ rm -rf build && make"),
-            PreviewPart(text="rm -rf build   deletes inside the project", tone="warning"),
-            PreviewPart(text="make           allowed", tone="success"),
+            PreviewParagraph(text="$ rm -rf build && make"),
+            PreviewParagraph(text="rm -rf build   deletes inside the project", tone="warning"),
+            PreviewParagraph(text="make           allowed", tone="success"),
         )
     )
     answers = [
@@ -350,9 +352,9 @@ def question() -> QuestionScreen:
     return QuestionScreen("May this run?", text, answers)
 
 
-def themes(use: Callable[[str], str | None] = lambda name: None) -> ThemeScreen:
+def themes(use: Callable[[str], str | None] = lambda name: None) -> ThemePickerScreen:
     rows = [ListRow(id=name, title=name, detail="built in") for name in ("bayou-dark", "bayou-light", "nord")]
-    return ThemeScreen(rows, "bayou-dark", use)
+    return ThemePickerScreen(rows, "bayou-dark", use)
 
 
 def block_in_full() -> BlockScreen:
@@ -365,19 +367,23 @@ def block_in_full() -> BlockScreen:
             exit_code=0,
         ),
     )
-    card = CardBlock(id="c", card=Card(title="bash", subject="pytest -q", blocks=blocks), timing="8 s")
+    card = ToolCallBlock(id="c", card=Card(title="bash", subject="pytest -q", blocks=blocks), timing="8 s")
     return BlockScreen("In full", lambda: card)
 
 
 def compare() -> PageScreen:
-    left = PreviewText(title="this branch", parts=(PreviewPart(text="Use a table.\n\n+12 −3 parser.py"),))
-    right = PreviewText(title="the other", parts=(PreviewPart(text="Use recursion.\n\n+40 −9 parser.py"),))
+    left = PreviewText(
+        title="this branch", parts=(PreviewParagraph(text="Use a table.\n\n+12 −3 parser.py"),)
+    )
+    right = PreviewText(
+        title="the other", parts=(PreviewParagraph(text="Use recursion.\n\n+40 −9 parser.py"),)
+    )
     return PageScreen("Two branches", left, right, note="they part at “Try another way”")
 
 
-def changes() -> RestoreScreen:
+def changes() -> FileRestoreScreen:
     rows = (
-        RestoreRow(
+        RestoreScreenRow(
             path="README.md",
             change="changes",
             why="you changed it since",
@@ -386,7 +392,7 @@ def changes() -> RestoreScreen:
             choices=("restore", "merge", "keep"),
             is_conflict=True,
         ),
-        RestoreRow(
+        RestoreScreenRow(
             path="src/parser.py",
             change="changes",
             changed_by="write, 2 × edit",
@@ -394,7 +400,7 @@ def changes() -> RestoreScreen:
             choices=("restore", "keep"),
             choice="restore",
         ),
-        RestoreRow(
+        RestoreScreenRow(
             path="src/old_parser.py",
             change="will be restored",
             why="was renamed to src/parser_2.py",
@@ -402,7 +408,7 @@ def changes() -> RestoreScreen:
             choices=("restore", "keep"),
             choice="restore",
         ),
-        RestoreRow(
+        RestoreScreenRow(
             path="tests/test_x.py",
             change="is removed",
             changed_by="write",
@@ -410,10 +416,10 @@ def changes() -> RestoreScreen:
             choices=("restore", "keep"),
             choice="keep",
         ),
-        RestoreRow(path="build/", change="stays", why="its contents are not stored"),
+        RestoreScreenRow(path="build/", change="stays", why="its contents are not stored"),
     )
     diff = "--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,4 @@\n A parser.\n-Fast.\n+It parses.\n+It is slow.\n End.\n"
-    return RestoreScreen(
+    return FileRestoreScreen(
         "Restore to before “rename the parser”",
         rows,
         figures="5 files +14 −71",
@@ -438,16 +444,16 @@ SCENES: dict[str, Callable[[str], Host]] = {
     "tree": on_screen(tree),
     "settings": on_screen(lambda: SettingsScreen(settings())),
     "themes": on_screen(themes),
-    "palette": on_screen(lambda: palette_screen(ACTIONS)),
-    "hotkeys": on_screen(lambda: hotkeys_screen(ACTIONS)),
-    "history": on_screen(lambda: history_screen(HISTORY)),
+    "palette": on_screen(lambda: command_palette_screen(ACTIONS)),
+    "hotkeys": on_screen(lambda: key_bindings_screen(ACTIONS)),
+    "history": on_screen(lambda: prompt_history_screen(HISTORY)),
     "question": on_screen(question),
     "confirm": on_screen(
         lambda: ConfirmScreen("Delete this session?", "It goes to the trash.", is_dangerous=True)
     ),
-    "input": on_screen(lambda: InputScreen("Name of the session", prefill="Fix the parser")),
+    "input": on_screen(lambda: TextInputDialog("Name of the session", prefill="Fix the parser")),
     "secret": on_screen(
-        lambda: InputScreen("API key", "It is kept in auth.json.", prefill="sk-123", is_secret=True)
+        lambda: TextInputDialog("API key", "It is kept in auth.json.", prefill="sk-123", is_secret=True)
     ),
     "text": on_screen(lambda: TextEditScreen("Instructions for the summary", prefill="Keep the file names.")),
     "differences": on_screen(differences),

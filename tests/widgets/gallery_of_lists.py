@@ -1,52 +1,54 @@
 """Scenes of lists with keys of their own, for `gallery`."""
 
-from app.tui.features.jobs.page import JobsScreen
-from app.tui.features.mcp.form_screen import FilledField, FormScreen
-from app.tui.features.mcp.page import ServersScreen
-from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.preview import PreviewPart, PreviewText, fact_parts
+from app.tui.features.jobs.page import BackgroundJobsScreen
+from app.tui.features.mcp.form_screen import FilledFormField, RequestedFormScreen
+from app.tui.features.mcp.page import McpServersScreen
+from widgets.lists.list_rows import ListRow, RowBadge, RowTone
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText, labelled_fact_paragraphs
 
 
-def jobs() -> JobsScreen:
+def jobs() -> BackgroundJobsScreen:
     tails = {"1": "compiling…\n[42/100] src/parser.ts", "2": "1 failed, 20 passed"}
-    return JobsScreen(
+    return BackgroundJobsScreen(
         [
             ListRow(
                 id="1",
                 title="npm run build",
-                badges=(Badge(text="running", tone="accent"),),
+                badges=(RowBadge(text="running", tone="accent"),),
                 right="1 m 12 s",
             ),
             ListRow(
                 id="2",
                 title="pytest -q",
-                badges=(Badge(text="failed", tone="error"),),
+                badges=(RowBadge(text="failed", tone="error"),),
                 detail="exit 1",
                 right="8 s",
             ),
         ],
-        lambda row: PreviewText(parts=(PreviewPart(text=tails[row.id], tone="muted"),)),
+        lambda row: PreviewText(parts=(PreviewParagraph(text=tails[row.id], tone="muted"),)),
     )
 
 
-def servers() -> ServersScreen:
-    def row(name: str, state: str, tone: Tone, detail: str = "", file: str = "mcp.json") -> ListRow:
-        return ListRow(id=name, title=name, badges=(Badge(text=state, tone=tone),), detail=detail, right=file)
+def servers() -> McpServersScreen:
+    def row(name: str, state: str, tone: RowTone, detail: str = "", file: str = "mcp.json") -> ListRow:
+        return ListRow(
+            id=name, title=name, badges=(RowBadge(text=state, tone=tone),), detail=detail, right=file
+        )
 
     about = PreviewText(
         title="docs",
         parts=(
-            *fact_parts(
+            *labelled_fact_paragraphs(
                 (
                     ("command", "npx -y docs --api-key •••"),
                     ("protocol", "2025-11-25 (1.4)"),
                 )
             ),
-            PreviewPart(text="Last log lines", is_heading=True),
-            PreviewPart(text="listening", tone="dim"),
+            PreviewParagraph(text="Last log lines", is_heading=True),
+            PreviewParagraph(text="listening", tone="dim"),
         ),
     )
-    return ServersScreen(
+    return McpServersScreen(
         [
             row("issues", "sign-in", "warning"),
             row("docs", "ready", "success", "12 tools, 2 prompts  direct 1.1k", ".mcp.json"),
@@ -59,20 +61,20 @@ def servers() -> ServersScreen:
     )
 
 
-def form() -> FormScreen:
+def form() -> RequestedFormScreen:
     message = "Which [b]boat[/b] shall be booked?\nNever enter a password or key here: the server sees what you type."
-    return FormScreen(
+    return RequestedFormScreen(
         "harbour asks",
         message,
         [
-            FilledField(
+            FilledFormField(
                 id="name",
                 title="Your name",
                 description="as on the list; needed",
                 error="Your name is needed",
                 is_required=True,
             ),
-            FilledField(id="oars", title="Oars", value="4", description="type a whole number"),
-            FilledField(id="size", title="Size", value="large"),
+            FilledFormField(id="oars", title="Oars", value="4", description="type a whole number"),
+            FilledFormField(id="size", title="Size", value="large"),
         ],
     )

@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 from textual.widget import Widget
 
 from tests.support.idle import text_of
-from widgets.themes import parse_theme, textual_theme, variable_defaults
+from widgets.themes import default_style_variables, parse_theme, to_textual_theme
 
 STYLES = Path(__file__).parents[2] / "styles"
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -36,14 +36,14 @@ class Host(App[None]):
         self._start = start
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults()
+        return default_style_variables()
 
     def compose(self) -> ComposeResult:
         yield from self._build()
 
     def on_mount(self) -> None:
         for path in (STYLES / "themes").glob("*.json"):
-            self.register_theme(textual_theme(parse_theme(path.read_bytes(), path.name)))
+            self.register_theme(to_textual_theme(parse_theme(path.read_bytes(), path.name)))
         self.theme = self._wanted
         if self._start is not None:
             self._start(self)

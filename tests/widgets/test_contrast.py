@@ -13,7 +13,7 @@ from tests.support.idle import rows_of
 from tests.widgets.gallery import scene
 from tests.widgets.host import STYLES
 from tests.widgets.transcript.page import EVERYTHING, Page
-from widgets.colors import contrast
+from widgets.colors import contrast_ratio
 from widgets.status.approval import ApprovalBar
 from widgets.transcript.view import Transcript
 
@@ -44,7 +44,7 @@ def poor(app: App[None]) -> list[str]:
     found: dict[str, None] = {}
     for text, color, ground in painted(app):
         least = 4.5 if any(map(str.isalnum, text)) else 3
-        if (ratio := contrast(color, ground)) < least:
+        if (ratio := contrast_ratio(color, ground)) < least:
             found[f"{app.theme}: {ratio:.2f} for {color} on {ground}: {text.strip()[:30]!r}"] = None
     return list(found)
 
@@ -95,6 +95,6 @@ async def test_changed_lines_are_seen_on_the_card_of_a_question_in_every_theme()
             _, sheet = bar.background_colors
             for name in ("add", "remove"):
                 ground = sheet + bar.get_component_styles(f"transcript--{name}").background
-                if (ratio := contrast(ground.hex, sheet.hex)) < MIN_CHANGED_GROUND_CONTRAST:
+                if (ratio := contrast_ratio(ground.hex, sheet.hex)) < MIN_CHANGED_GROUND_CONTRAST:
                     found.append(f"{theme}: {name} {ratio:.3f}")
     assert found == []

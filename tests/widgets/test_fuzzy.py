@@ -3,11 +3,11 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from widgets.fuzzy import Query, rank
+from widgets.fuzzy_matching import FuzzyQuery, rank_fuzzy_matches
 
 
 def order(query: str, *texts: str) -> list[str]:
-    return [text for text, _ in rank(query, texts, str)]
+    return [text for text, _ in rank_fuzzy_matches(query, texts, str)]
 
 
 def test_a_name_that_begins_so_comes_before_one_that_contains_it() -> None:
@@ -32,7 +32,7 @@ def test_quotes_make_a_phrase_and_re_an_expression() -> None:
 
 
 def test_a_broken_expression_is_named_and_matches_nothing() -> None:
-    query = Query("re:(")
+    query = FuzzyQuery("re:(")
     assert "not a regular expression" in query.problem
     assert query.match("(") is None
 
@@ -46,7 +46,7 @@ def test_an_empty_query_keeps_the_order() -> None:
 )
 @example(query="a", text="İA")
 def test_the_cheap_question_and_the_full_one_agree(query: str, text: str) -> None:
-    asked = Query(query)
+    asked = FuzzyQuery(query)
     match = asked.match(text)
     assert (match is not None) == asked.is_match(text)
     if match is not None:
@@ -56,9 +56,9 @@ def test_the_cheap_question_and_the_full_one_agree(query: str, text: str) -> Non
 def test_letters_are_strewn_only_within_the_name() -> None:
     text = "retry.baseDelayMs Room kept free for the history"
     reach = len("retry.baseDelayMs")
-    assert Query("rbd").is_match(text, reach)
-    assert Query("history").is_match(text, reach)
-    assert not Query("rkf").is_match(text, reach)
-    found = Query("kept").match(text, reach)
+    assert FuzzyQuery("rbd").is_match(text, reach)
+    assert FuzzyQuery("history").is_match(text, reach)
+    assert not FuzzyQuery("rkf").is_match(text, reach)
+    found = FuzzyQuery("kept").match(text, reach)
     assert found is not None and "".join(text[at] for at in found.positions) == "kept"
-    assert Query("rkf").match(text, reach) is None
+    assert FuzzyQuery("rkf").match(text, reach) is None

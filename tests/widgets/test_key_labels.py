@@ -3,11 +3,11 @@
 import pytest
 from rich.style import Style
 
-from tools.amounts import MINUS_SIGN
+from tools.number_formatting import MINUS_SIGN
 from widgets.diffstat import DiffstatPiece, split_diffstat
-from widgets.key_labels import fitting_hints
+from widgets.key_labels import fitting_key_hints
 from widgets.readable_styles import selected_row_style
-from widgets.status.segments import Segment, fitting_segments
+from widgets.status.status_segments import StatusSegment, fitting_status_segments
 
 KEYS = "enter edit · del remove · tab steer · esc back"
 
@@ -22,11 +22,11 @@ KEYS = "enter edit · del remove · tab steer · esc back"
     ],
 )
 def test_hints_that_do_not_fit_go_as_a_whole_and_the_way_back_stays(width: int, told: str) -> None:
-    assert fitting_hints(KEYS, width) == told
+    assert fitting_key_hints(KEYS, width) == told
 
 
 def test_without_a_way_back_the_first_stays() -> None:
-    assert fitting_hints("alt+a once · alt+x not · f8 keys here", 24) == "alt+a once · alt+x not"
+    assert fitting_key_hints("alt+a once · alt+x not · f8 keys here", 24) == "alt+a once · alt+x not"
 
 
 def test_lines_that_came_and_went_are_told_apart_from_other_words() -> None:
@@ -50,7 +50,10 @@ def test_where_one_is_can_be_seen_without_a_ground() -> None:
 
 
 def test_what_is_elastic_takes_the_room_that_is_left() -> None:
-    title = Segment(id="title", text="a long name of a session", short="a long", is_elastic=True)
-    other = Segment(id="cost", text="$0.12", is_right=True)
-    assert [one.text for one in fitting_segments([title, other], 25)] == ["a long name of a …", "$0.12"]
-    assert [one.text for one in fitting_segments([title, other], 40)] == [title.text, other.text]
+    title = StatusSegment(id="title", text="a long name of a session", short="a long", is_elastic=True)
+    other = StatusSegment(id="cost", text="$0.12", is_right=True)
+    assert [one.text for one in fitting_status_segments([title, other], 25)] == [
+        "a long name of a …",
+        "$0.12",
+    ]
+    assert [one.text for one in fitting_status_segments([title, other], 40)] == [title.text, other.text]

@@ -9,7 +9,7 @@ from textual.constants import ESCAPE_DELAY
 from textual.events import Paste
 
 from tests.support.clock import Clock
-from widgets.terminal.input_splitter import InputSplitter, TerminalReply
+from widgets.terminal.input_splitter import TerminalInputSplitter, TerminalReply
 
 IMAGES, NAME, CELL = "\x1b_Gi=3190;OK\x1b\\", "\x1bP>|kitty(0.35.2)\x1b\\", "\x1b[6;20;10t"
 ANSWERS = [
@@ -29,7 +29,7 @@ PASTED = st.text(st.sampled_from("ab\n\r\x1b[]0123;~漢\0"), max_size=30).filter
 
 def taken(*pieces: str) -> list[str]:
     """What comes out, pastes in brackets, neighbouring keys joined."""
-    incoming = InputSplitter()
+    incoming = TerminalInputSplitter()
     every = [part for piece in pieces for part in incoming.feed(piece)]
     parts = [part for part in every if not isinstance(part, TerminalReply)]
     joined: list[str] = []
@@ -51,7 +51,7 @@ def test_answers_are_no_keys() -> None:
 
 
 def test_answers_are_told() -> None:
-    assert list(InputSplitter().feed(f"a{IMAGES}b{NAME}{CELL}")) == ["a", IMAGES, "b", NAME, CELL]
+    assert list(TerminalInputSplitter().feed(f"a{IMAGES}b{NAME}{CELL}")) == ["a", IMAGES, "b", NAME, CELL]
 
 
 def test_keys_wait_no_longer_than_an_escape_does() -> None:
@@ -59,12 +59,12 @@ def test_keys_wait_no_longer_than_an_escape_does() -> None:
         assert taken(key) == [key]
     for key in ("\x1b", "\x1b]", "\x1b_", "\x1bP", "\x1b_G"):
         clock = Clock()
-        incoming = InputSplitter(clock)
+        incoming = TerminalInputSplitter(clock)
         assert list(incoming.feed(key)) == [] and incoming.release_held_input() == ""
-        assert incoming.hold_timeout == ESCAPE_DELAY
+        assert incoming.held_input_timeout == ESCAPE_DELAY
         clock.now = ESCAPE_DELAY
         assert incoming.release_held_input() == key
-        assert incoming.hold_timeout is None and list(incoming.feed("x")) == ["x"]
+        assert incoming.held_input_timeout is None and list(incoming.feed("x")) == ["x"]
     endless = "\x1b]1;" + "y" * 300
     assert taken(endless) == [endless]
 
@@ -72,7 +72,7 @@ def test_keys_wait_no_longer_than_an_escape_does() -> None:
 @pytest.mark.parametrize("rest", ["A", "97;3u", "200~rm -rf x\r\x1b[201~"])
 def test_a_sequence_that_is_cut_behind_its_beginning_is_waited_for(rest: str) -> None:
     clock = Clock()
-    incoming = InputSplitter(clock)
+    incoming = TerminalInputSplitter(clock)
     assert list(incoming.feed("\x1b[")) == []
     clock.now = 0.5
     assert incoming.release_held_input() == ""
@@ -84,12 +84,12 @@ def test_a_sequence_that_is_cut_behind_its_beginning_is_waited_for(rest: str) ->
 def test_an_answer_without_an_end_is_not_typed_and_takes_no_keys_with_it(answer: str) -> None:
     begun = answer[:8]
     clock = Clock()
-    incoming = InputSplitter(clock)
+    incoming = TerminalInputSplitter(clock)
     assert list(incoming.feed(begun)) == []
     clock.now = 5.0
     assert incoming.release_held_input() == ""
     assert list(incoming.feed("yes\r")) == ["yes\r"]
-    incoming = InputSplitter(clock)
+    incoming = TerminalInputSplitter(clock)
     assert list(incoming.feed(begun)) == []
     pressed = "".join(part for key in "\tno\r" for part in incoming.feed(key) if isinstance(part, str))
     clock.now = 10.0

@@ -19,26 +19,26 @@ from widgets.terminal.terminal_control import (
     TERMINAL_RESET_SEQUENCE,
     DesktopNotifier,
     choose_notification_method,
+    desktop_notification_sequence,
     edit_text_externally,
     find_editor_command,
-    notification_sequence,
-    progress_sequence,
-    title_sequence,
+    terminal_progress_sequence,
+    terminal_title_sequence,
     wrap_for_multiplexer,
 )
 
 
 def test_a_title_cannot_command_the_terminal() -> None:
-    sequence = title_sequence("work\x1b]52;c;x\x07\nmore")
+    sequence = terminal_title_sequence("work\x1b]52;c;x\x07\nmore")
     assert sequence.startswith("\x1b]0;")
     assert sequence.count("\x1b") == 1
     assert sequence.count(BELL_CHARACTER) == 1
 
 
 def test_progress() -> None:
-    assert progress_sequence("busy") == "\x1b]9;4;3;0\x1b\\"
-    assert progress_sequence("busy", 40) == "\x1b]9;4;1;40\x1b\\"
-    assert progress_sequence("none") == "\x1b]9;4;0;0\x1b\\"
+    assert terminal_progress_sequence("busy") == "\x1b]9;4;3;0\x1b\\"
+    assert terminal_progress_sequence("busy", 40) == "\x1b]9;4;1;40\x1b\\"
+    assert terminal_progress_sequence("none") == "\x1b]9;4;0;0\x1b\\"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_progress() -> None:
 )
 def test_how_to_notify_is_told_by_the_terminal(env: dict[str, str], method: str) -> None:
     assert choose_notification_method(env) == method
-    assert notification_sequence("auto", "bayou", "done\x1b[2J", env).count("\x1b[2J") == 0
+    assert desktop_notification_sequence("auto", "bayou", "done\x1b[2J", env).count("\x1b[2J") == 0
 
 
 def test_tmux_gets_it_wrapped() -> None:

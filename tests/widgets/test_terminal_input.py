@@ -9,9 +9,9 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-from widgets.terminal.input_splitter import InputSplitter
-from widgets.terminal.terminal_input import TerminalInputReader, join_leading_alt
-from widgets.textual_internals import KeyParser
+from widgets.terminal.input_splitter import TerminalInputSplitter
+from widgets.terminal.terminal_input import TerminalInputReader, join_leading_escape_as_alt
+from widgets.textual_internals import TerminalInputParser
 
 
 def parsed(*pieces: bytes) -> list[events.Event]:
@@ -118,7 +118,7 @@ def test_alt_is_a_key_in_terminals_that_send_an_escape_before_the_letter(sent: b
 def test_a_press_with_its_kind_of_event_is_the_key_and_a_release_is_none(
     sent: bytes, keys: list[str], cut: int
 ) -> None:
-    parser, reader = KeyParser(), TerminalInputReader()
+    parser, reader = TerminalInputParser(), TerminalInputReader()
     found = [one for piece in (sent[:cut], sent[cut:]) for one in parser.feed(reader.read_text(piece))]
     assert [event.key for event in found if isinstance(event, events.Key)] == keys
 
@@ -143,13 +143,13 @@ PARAMETERS = "0123456789;:<>?= !#$"
 def test_no_sequence_ends_the_reading(count: int) -> None:
     """What a terminal should never send means nothing, and what is typed behind it is typed."""
     chance = random.Random(3)
-    parser = KeyParser()
+    parser = TerminalInputParser()
     for _ in range(count):
         sequence = a_sequence(chance)
         for message in parser.feed(TerminalInputReader().read_text(sequence.encode(), final=True)):
             if isinstance(message, events.Resize):
                 assert message.size.width < 5000 and message.size.height < 5000, sequence
-        list(parser.feed_alone("\x1b"))
+        list(parser.feed_final("\x1b"))
         assert [one.key for one in parser.feed("x") if isinstance(one, events.Key)] == ["x"], sequence
 
 
@@ -174,13 +174,13 @@ def a_sequence(chance: random.Random) -> str:
 @pytest.mark.parametrize("is_cut", [False, True])
 def test_an_escape_is_never_lost_before_a_key(key: str, is_cut: bool) -> None:
     """Nothing that follows an Escape at once is a plain key: Enter would let a call run."""
-    reader, incoming, parser = TerminalInputReader(), InputSplitter(), KeyParser()
+    reader, incoming, parser = TerminalInputReader(), TerminalInputSplitter(), TerminalInputParser()
     pieces = ("\x1b", key) if is_cut else (f"\x1b{key}",)
     events_of = [
         event
         for piece in pieces
         for part in incoming.feed(reader.read_text(piece.encode()))
-        for event in parser.feed(join_leading_alt(str(part)))
+        for event in parser.feed(join_leading_escape_as_alt(str(part)))
     ]
     assert isinstance(events_of[0], events.Key)
     assert events_of[0].key.startswith("alt+") or events_of[0].key in ("escape", "shift+tab")
@@ -188,17 +188,17 @@ def test_an_escape_is_never_lost_before_a_key(key: str, is_cut: bool) -> None:
 
 @pytest.mark.parametrize("begun", ["\x1b[", "\x1b]", "\x1b_"])
 def test_a_sequence_that_never_comes_was_alt_with_its_first_key(begun: str) -> None:
-    (event,) = KeyParser().feed_alone(join_leading_alt(begun, is_whole=True))
+    (event,) = TerminalInputParser().feed_final(join_leading_escape_as_alt(begun, is_whole=True))
     assert isinstance(event, events.Key) and event.key.startswith("alt+")
 
 
 def test_an_escape_and_a_key_with_ctrl_are_two_keys() -> None:
-    incoming, reader, parser = InputSplitter(), TerminalInputReader(), KeyParser()
+    incoming, reader, parser = TerminalInputSplitter(), TerminalInputReader(), TerminalInputParser()
     keys = [
         event.key
         for piece in ("\x1b", "\x04")
         for part in incoming.feed(reader.read_text(piece.encode()))
-        for event in parser.feed(join_leading_alt(str(part)))
+        for event in parser.feed(join_leading_escape_as_alt(str(part)))
         if isinstance(event, events.Key)
     ]
     assert keys == ["escape", "ctrl+d"]

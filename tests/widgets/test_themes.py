@@ -6,18 +6,18 @@ import pytest
 from textual.theme import Theme
 
 from tests.widgets.host import STYLES
-from widgets.colors import contrast, parse_color
+from widgets.colors import contrast_ratio, parse_color
 from widgets.themes import (
-    BACKGROUND_CONTRASTS,
-    TEXT_CONTRASTS,
+    THEME_BACKGROUND_CONTRASTS,
+    THEME_TEXT_CONTRASTS,
     THEME_TOKENS,
     ThemeError,
     ThemeSpec,
-    parse_tcss_theme,
+    default_style_variables,
+    parse_tcss_theme_file,
     parse_theme,
-    textual_theme,
-    token_colors,
-    variable_defaults,
+    theme_token_colors,
+    to_textual_theme,
 )
 
 FILES = sorted((STYLES / "themes").glob("*.json"))
@@ -77,19 +77,21 @@ def test_text_and_marks_can_be_told_from_their_ground(path: Path) -> None:
     if spec.ansi:
         assert "#" not in str(spec.colors), "the terminal's palette, nothing else"
         return
-    colors = token_colors(spec)
+    colors = theme_token_colors(spec)
     poor = [
-        f"{text} on {ground}: {contrast(colors[text], colors[ground]):.2f}"
+        f"{text} on {ground}: {contrast_ratio(colors[text], colors[ground]):.2f}"
         for text in TEXTS
         for ground in GROUNDS
-        if (text, ground) not in LIFTED and contrast(colors[text], colors[ground]) < 4.5
+        if (text, ground) not in LIFTED and contrast_ratio(colors[text], colors[ground]) < 4.5
     ]
     poor += [
-        f"{mark}: {contrast(colors[mark], colors['background']):.2f}"
+        f"{mark}: {contrast_ratio(colors[mark], colors['background']):.2f}"
         for mark in MARKS
-        if contrast(colors[mark], colors["background"]) < 3
+        if contrast_ratio(colors[mark], colors["background"]) < 3
     ]
-    poor += [f"{text} on {ground}" for text, ground in PAIRS if contrast(colors[text], colors[ground]) < 4.5]
+    poor += [
+        f"{text} on {ground}" for text, ground in PAIRS if contrast_ratio(colors[text], colors[ground]) < 4.5
+    ]
     assert not poor
 
 
@@ -98,22 +100,22 @@ def test_there_are_three_inks_and_grounds_that_one_sees(path: Path) -> None:
     spec = load(path)
     if spec.ansi:
         return
-    colors = token_colors(spec)
-    for ink, ratio in TEXT_CONTRASTS.items():
+    colors = theme_token_colors(spec)
+    for ink, ratio in THEME_TEXT_CONTRASTS.items():
         most = 21 if spec.name == "high-contrast" else ratio * 1.06
-        assert ratio <= contrast(colors[ink], colors["background"]) <= most, ink
-    text, muted, dim = (contrast(colors[ink], colors["background"]) for ink in TEXT_CONTRASTS)
+        assert ratio <= contrast_ratio(colors[ink], colors["background"]) <= most, ink
+    text, muted, dim = (contrast_ratio(colors[ink], colors["background"]) for ink in THEME_TEXT_CONTRASTS)
     assert text / muted >= 1.4 and muted / dim >= 1.4
-    for ground, least in BACKGROUND_CONTRASTS.items():
-        assert contrast(colors[ground], colors["background"]) >= least - 0.01, ground
+    for ground, least in THEME_BACKGROUND_CONTRASTS.items():
+        assert contrast_ratio(colors[ground], colors["background"]) >= least - 0.01, ground
 
 
 def test_a_theme_that_names_no_grounds_and_no_quieter_inks_gets_some_that_one_sees() -> None:
-    colors = token_colors(
+    colors = theme_token_colors(
         ThemeSpec(name="bare", colors={"accent": "#0aa", "success": 2, "error": 1, "warning": 3})
     )
-    for token, least in (BACKGROUND_CONTRASTS | TEXT_CONTRASTS).items():
-        assert least - 0.01 <= contrast(colors[token], colors["background"]) <= least * 1.1, token
+    for token, least in (THEME_BACKGROUND_CONTRASTS | THEME_TEXT_CONTRASTS).items():
+        assert least - 0.01 <= contrast_ratio(colors[token], colors["background"]) <= least * 1.1, token
 
 
 def test_no_token_is_forgotten() -> None:
@@ -123,9 +125,9 @@ def test_no_token_is_forgotten() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_theme_gives_every_style_variable(path: Path) -> None:
-    theme = textual_theme(load(path))
+    theme = to_textual_theme(load(path))
     assert isinstance(theme, Theme)
-    assert set(variable_defaults()) <= set(theme.variables)
+    assert set(default_style_variables()) <= set(theme.variables)
 
 
 def test_colours_in_all_their_forms() -> None:
@@ -144,7 +146,7 @@ def test_a_theme_of_pi_loads_and_gets_what_it_lacks() -> None:
         b'{"$schema": "x", "name": "mine", "vars": {"mint": "#7fc8a9"}, "colors": ' + colors + b"}",
         "mine.json",
     )
-    found = token_colors(spec)
+    found = theme_token_colors(spec)
     assert set(found) == set(THEME_TOKENS)
     assert found["accent"] == "#7fc8a9"
     assert found["text"].startswith("#")
@@ -176,9 +178,9 @@ def test_the_themes_of_the_page_about_them_can_be_used() -> None:
     page = (STYLES.parent / "docs" / "looks.md").read_text(encoding="utf-8")
     json_theme = page.split("```json\n")[1].split("```")[0]
     tcss_theme = page.split("```css\n")[1].split("```")[0]
-    assert token_colors(parse_theme(json_theme.encode(), "looks.md"))["accent"] == "#7fc8a9"
-    spec, rules = parse_tcss_theme(tcss_theme, "harbour", "looks.md")
-    assert token_colors(spec)["accent"] == "#7fc8a9"
+    assert theme_token_colors(parse_theme(json_theme.encode(), "looks.md"))["accent"] == "#7fc8a9"
+    spec, rules = parse_tcss_theme_file(tcss_theme, "harbour", "looks.md")
+    assert theme_token_colors(spec)["accent"] == "#7fc8a9"
     assert rules == "StatusFooter { height: 2; }"
 
 
@@ -193,9 +195,9 @@ $warning: #705000;
 StatusFooter { background: $panel; }
 """
     text = text.replace("; $background", ";\n$background")
-    spec, rules = parse_tcss_theme(text, "mine", "mine.tcss")
-    found = token_colors(spec)
+    spec, rules = parse_tcss_theme_file(text, "mine", "mine.tcss")
+    found = theme_token_colors(spec)
     assert found["accent"] == "#00664d"
     assert found["thinkingHigh"] == "#804000"
     assert rules == "StatusFooter { background: $panel; }"
-    assert not textual_theme(spec).dark
+    assert not to_textual_theme(spec).dark

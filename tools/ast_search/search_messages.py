@@ -9,13 +9,13 @@ class PatternRewrite(msgspec.Struct, frozen=True, kw_only=True):
     """The new code; None only searches."""
 
 
-class SearchedFile(msgspec.Struct, frozen=True, kw_only=True):
+class FileToSearchStructurally(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     language: str
 
 
-class StructureRequest(msgspec.Struct, frozen=True, kw_only=True):
-    files: tuple[SearchedFile, ...]
+class StructuralSearchRequest(msgspec.Struct, frozen=True, kw_only=True):
+    files: tuple[FileToSearchStructurally, ...]
     rewrites: tuple[PatternRewrite, ...]
 
 
@@ -33,7 +33,7 @@ class SpanReplacement(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class FileSearchMatches(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
+class StructuralMatchesOfFile(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
     """A file with the matches of a structural search, and the replacements of a rewrite."""
 
     path: str
@@ -63,4 +63,4 @@ class StructuralSearchDone(msgspec.Struct, frozen=True, kw_only=True, tag="done"
     """A description of how each pattern was parsed, by language."""
 
 
-SearchAnswer = FileSearchMatches | StructuralSearchProblem | StructuralSearchDone
+StructuralSearchAnswer = StructuralMatchesOfFile | StructuralSearchProblem | StructuralSearchDone

@@ -11,54 +11,54 @@ from typing import Any, Final
 import msgspec
 from ast_grep_py import SgRoot
 
-from tools.ast_search.languages import SnippetContext, is_indentation_based, snippet_contexts_of
-from tools.ast_search.rewriting import (
-    PATTERN_VARIABLE_PATTERN,
+from tools.ast_search.ast_grep_languages import SnippetContext, is_indentation_based, snippet_contexts_of
+from tools.ast_search.replacement_templates import (
+    AST_GREP_VARIABLE_PATTERN,
     CannotIndentRewrite,
     CapturedCode,
     fill_replacement_template,
     find_pattern_variables,
 )
 from tools.ast_search.search_messages import (
-    FileSearchMatches,
+    FileToSearchStructurally,
     FoundSyntaxNode,
     PatternRewrite,
-    SearchAnswer,
-    SearchedFile,
     SpanReplacement,
+    StructuralMatchesOfFile,
+    StructuralSearchAnswer,
     StructuralSearchDone,
     StructuralSearchProblem,
-    StructureRequest,
+    StructuralSearchRequest,
 )
-from tools.edits.dialects.matching import TextEdit
-from tools.edits.syntax_checks import SyntaxChecks
-from tools.filemap.deadline import Deadline
-from tools.filemap.tree_sitter_parsing import load_grammar, parse_source
+from tools.edits.dialects.old_text_matching import TextEdit
+from tools.edits.syntax_checks import SyntaxCheckCache
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.tree_sitter_parsing import load_tree_sitter_grammar, parse_source_with_grammar
 
 _MAX_SEARCHED_FILE_BYTES: Final = 5_000_000
 _MAX_CAPTURE_CHARS: Final = 200
-_MAX_FOUND_NODES: Final = 2_000
-_FILES_PER_BATCH: Final = 64
-_WORD_PATTERN: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]{2,}")
+_MAX_FOUND_SYNTAX_NODES: Final = 2_000
+_SEARCHED_FILES_PER_BATCH: Final = 64
+_IDENTIFIER_IN_PATTERN_PATTERN: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]{2,}")
 _TEXT_NODE_KINDS: Final = ("string", "heredoc", "template", "comment")
 
 
 def main() -> None:
     """Answers one structural search request and exits; a broken pipe ends the process at once."""
-    request = msgspec.json.decode(sys.stdin.buffer.readline(), type=StructureRequest)
+    request = msgspec.json.decode(sys.stdin.buffer.readline(), type=StructuralSearchRequest)
     out = sys.stdout.buffer
     sys.stdout = sys.stderr
-    for answer in answer_request(request):
+    for answer in answer_search_request(request):
         out.write(msgspec.json.encode(answer) + b"\n")
         out.flush()
 
 
-def answer_request(request: StructureRequest) -> Iterator[SearchAnswer]:
+def answer_search_request(request: StructuralSearchRequest) -> Iterator[StructuralSearchAnswer]:
     patterns: dict[str, list[Any] | None] = {}
     readings: list[str] = []
     unread: list[str] = []
     searched = 0
-    checks = SyntaxChecks()
+    checks = SyntaxCheckCache()
     for file in request.files:
         if file.language not in patterns:
             try:
@@ -100,12 +100,12 @@ def _read_file(path: str) -> bytes | None:
 
 
 def _search_file(
-    file: SearchedFile,
+    file: FileToSearchStructurally,
     data: bytes,
     rewrites: tuple[PatternRewrite, ...],
     rules: list[Any],
-    checks: SyntaxChecks,
-) -> FileSearchMatches | None:
+    checks: SyntaxCheckCache,
+) -> StructuralMatchesOfFile | None:
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
@@ -124,8 +124,10 @@ def _search_file(
         nodes = sorted(root.find_all(rules[index]), key=_outermost_first_key)
         for node in nodes:
             start, end = _node_range(node)
-            is_among = any(start < last and first < end for first, last in taken[-_FILES_PER_BATCH:])
-            if is_among or any(first <= start and end <= last for first, last in taken[:-_FILES_PER_BATCH]):
+            is_among = any(start < last and first < end for first, last in taken[-_SEARCHED_FILES_PER_BATCH:])
+            if is_among or any(
+                first <= start and end <= last for first, last in taken[:-_SEARCHED_FILES_PER_BATCH]
+            ):
                 nested += 1
                 continue
             taken.append((start, end))
@@ -147,10 +149,10 @@ def _search_file(
     if not found:
         return None
     parts.sort(key=lambda part: part.start)
-    return FileSearchMatches(
+    return StructuralMatchesOfFile(
         path=file.path,
         digest=hashlib.sha256(data).hexdigest(),
-        found=tuple(node for _, node in sorted(found, key=lambda one: one[0]))[:_MAX_FOUND_NODES],
+        found=tuple(node for _, node in sorted(found, key=lambda one: one[0]))[:_MAX_FOUND_SYNTAX_NODES],
         replacements=tuple(parts),
         nested=nested,
         skipped=tuple(left),
@@ -164,19 +166,19 @@ def _outermost_first_key(node: Any) -> tuple[int, int]:
 
 
 def _find_new_syntax_errors(
-    path: str, text: str, parts: list[SpanReplacement], checks: SyntaxChecks
+    path: str, text: str, parts: list[SpanReplacement], checks: SyntaxCheckCache
 ) -> tuple[str, ...]:
     if not parts:
         return ()
     spans = [TextEdit(start=part.start, end=part.end, new_text=part.text, strategy="exact") for part in parts]
-    found = checks.check_file(path, text).new_problems(text, spans) or ()
+    found = checks.check_file(path, text).find_new_syntax_errors(text, spans) or ()
     return tuple(f"line {one.line}: {one.message}" for one in found[:3])
 
 
 def _has_pattern_words(pattern: str, text: str) -> bool:
     """Returns whether a text has the words of an ast-grep pattern that every match contains."""
-    bare = PATTERN_VARIABLE_PATTERN.sub(" ", pattern)
-    return all(word in text for word in _WORD_PATTERN.findall(bare))
+    bare = AST_GREP_VARIABLE_PATTERN.sub(" ", pattern)
+    return all(word in text for word in _IDENTIFIER_IN_PATTERN_PATTERN.findall(bare))
 
 
 def _indent_of_line_at(text: str, at: int) -> str:
@@ -285,15 +287,17 @@ def _node_range(node: Any) -> tuple[int, int]:
 
 def _replace_variables_by_names(pattern: str, ends: str = "") -> str:
     """Replaces the variables of an ast-grep pattern with names."""
-    return PATTERN_VARIABLE_PATTERN.sub(
+    return AST_GREP_VARIABLE_PATTERN.sub(
         lambda match: "captured" + (ends if match[0].startswith("$$$") else ""), pattern
     )
 
 
 def _parse_snippet(text: str, language: str) -> Any:
     try:
-        return parse_source(
-            load_grammar("javascript" if language == "jsx" else language), text.encode(), Deadline(2)
+        return parse_source_with_grammar(
+            load_tree_sitter_grammar("javascript" if language == "jsx" else language),
+            text.encode(),
+            MapDeadline(2),
         )
     except (LookupError, OSError):
         return None

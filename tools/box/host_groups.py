@@ -45,8 +45,8 @@ HOST_GROUPS: Final[dict[str, tuple[str, ...]]] = {
         "codeberg.org",
     ),
 }
-_PORTS: Final = (443, 80)
-_TOOL_GROUPS: Final[dict[str, str]] = {
+_HOST_GROUP_PORTS: Final = (443, 80)
+_HOST_GROUP_BY_PACKAGE_MANAGER: Final[dict[str, str]] = {
     tool: group
     for group, tools in (
         ("python packages", "pip pip3 pipx uv uvx poetry pdm hatch pipenv conda mamba twine"),
@@ -64,19 +64,19 @@ _TOOL_GROUPS: Final[dict[str, str]] = {
 }
 
 
-def group_of_tool(program: str) -> str | None:
+def host_group_of_package_manager(program: str) -> str | None:
     """Returns the group whose hosts a package manager connects to."""
-    return _TOOL_GROUPS.get(program)
+    return _HOST_GROUP_BY_PACKAGE_MANAGER.get(program)
 
 
-def group_of_host(host: str) -> str | None:
+def host_group_containing(host: str) -> str | None:
     return next((group for group, hosts in HOST_GROUPS.items() if host in hosts), None)
 
 
-def hosts_of_group(group: str) -> tuple[str, ...]:
+def hosts_in_host_group(group: str) -> tuple[str, ...]:
     """Returns the hosts of a named group, each as `host:port`."""
-    return tuple(f"{host}:{port}" for host in HOST_GROUPS.get(group, ()) for port in _PORTS)
+    return tuple(f"{host}:{port}" for host in HOST_GROUPS.get(group, ()) for port in _HOST_GROUP_PORTS)
 
 
-def group_contains(group: str, host: str, port: int) -> bool:
-    return host in HOST_GROUPS.get(group, ()) and port in _PORTS
+def host_group_contains(group: str, host: str, port: int) -> bool:
+    return host in HOST_GROUPS.get(group, ()) and port in _HOST_GROUP_PORTS

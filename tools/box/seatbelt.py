@@ -5,20 +5,30 @@ Later rules of a profile take precedence. Everything not listed is allowed."""
 from collections.abc import Iterable
 from typing import Final
 
-from tools.box.policy import Box
+from tools.box.sandbox_policy import SandboxPolicy
 
-PROGRAM: Final = "/usr/bin/sandbox-exec"
-_DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx", "/dev/dtracehelper", "/dev/urandom")
+SANDBOX_EXEC_PROGRAM: Final = "/usr/bin/sandbox-exec"
+_SEATBELT_WRITABLE_DEVICES: Final = (
+    "/dev/null",
+    "/dev/zero",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/dtracehelper",
+    "/dev/urandom",
+)
 
 
-def seatbelt_profile(box: Box) -> str:
+def make_seatbelt_profile(box: SandboxPolicy) -> str:
     lines = [
         "(version 1)",
         "(allow default)",
         "(deny file-write*)",
         _rule(
             "allow file-write*",
-            [*_path_filters(box.writable), *(f"(literal {_quote(path)})" for path in _DEVICES)],
+            [
+                *_path_filters(box.writable),
+                *(f"(literal {_quote(path)})" for path in _SEATBELT_WRITABLE_DEVICES),
+            ],
         ),
         '(allow file-write* (regex #"^/dev/(ttys|fd/)"))',
         *_rule_per_place("deny file-write*", _path_filters((*box.guarded, *box.linked))),
@@ -44,11 +54,11 @@ def seatbelt_profile(box: Box) -> str:
     return "\n".join(lines)
 
 
-def command_line(box: Box, words: Iterable[str]) -> tuple[str, ...]:
-    return (PROGRAM, "-p", seatbelt_profile(box), *words)
+def sandbox_exec_command_line(box: SandboxPolicy, words: Iterable[str]) -> tuple[str, ...]:
+    return (SANDBOX_EXEC_PROGRAM, "-p", make_seatbelt_profile(box), *words)
 
 
-def _socket_rules(box: Box) -> list[str]:
+def _socket_rules(box: SandboxPolicy) -> list[str]:
     paths = (f"(remote unix-socket (path-literal {_quote(path)}))" for path in box.hidden_files)
     return _rule_per_place("deny network-outbound", list(paths))
 

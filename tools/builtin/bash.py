@@ -11,49 +11,49 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from tools.amounts import format_elapsed
 from tools.argument_aliases import make_alias_resolver
-from tools.base import Tool, ToolContext, ToolError
-from tools.box.requests import REQUEST_FORMS, parse_request
+from tools.argument_schema import UNDECLARED_ARGUMENT_META, make_arguments_schema
+from tools.box.sandbox_permission_requests import SANDBOX_REQUEST_EXAMPLES, parse_sandbox_permission_request
+from tools.call_effects import Effects, ProgramOfCall
 from tools.edits.edit_arguments import EditArguments, run_edit
-from tools.edits.named_files import find_patch_in_command
-from tools.effects import Effects, Program
+from tools.edits.files_named_by_edits import find_patch_in_command
+from tools.file_and_process_operations import FileOperations
 from tools.files.paths import absolute_path
-from tools.limits import format_size
-from tools.operations import FileOperations
-from tools.patterns import late
-from tools.results import Json, TextPart, ToolResult, text_result
-from tools.running.command_card import make_command_card, make_progress_result
-from tools.running.interceptor import find_better_tool
+from tools.lazy_patterns import lazy_regex
+from tools.number_formatting import format_elapsed
+from tools.result_limits import format_size
+from tools.running.command_card import make_command_card, make_command_progress_result
+from tools.running.command_interceptor import find_tool_instead_of_command
+from tools.running.command_output_buffer import CommandOutputSnapshot
 from tools.running.poll_interval import PollInterval
 from tools.running.pty.pty_host import PtyHost
-from tools.running.rolling_output import OutputSnapshot
 from tools.running.running_command import CommandOutcome, RunningCommand, start_command
-from tools.running.sandbox_notes import find_job_notes, format_sandbox_notes, make_sandbox_details
+from tools.running.sandbox_notes import find_sandbox_notes_of_job, format_sandbox_notes, make_sandbox_details
 from tools.running.shell_settings import (
-    SpawnPlan,
-    check_variable_names,
+    CommandToSpawn,
+    check_environment_variable_names,
     command_environment,
     split_leading_cd,
 )
-from tools.running.withheld_variables import (
-    find_missing_variables,
-    format_missing_variables_note,
+from tools.running.withheld_environment_variables import (
+    find_withheld_variables_needed,
+    format_withheld_variables_note,
     withheld_variable_names,
 )
-from tools.schema import UNDECLARED_ARGUMENT, make_arguments_schema
-from tools.text import escape_controls, render_final_output
-from tools.workspace import Workspace, workspace_of_context
+from tools.session_workspace import SessionWorkspace, workspace_of_context
+from tools.text_sanitizing import escape_controls, render_final_output
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import JsonValue, TextPart, ToolResult, text_result
 
 _MIN_COMMAND_TIMEOUT: Final = 1
 _MAX_COMMAND_TIMEOUT: Final = 3600
-_BACKGROUND_TAIL_BYTES: Final = 2_000
+_TAIL_BYTES_OF_BACKGROUND_COMMAND: Final = 2_000
 """The number of output bytes that are reported when a command continues in the background."""
-_PATH_WORD_PATTERN: Final = late(
+_PATH_IN_COMMAND_PATTERN: Final = lazy_regex(
     r"""(?P<into>>>?\s*)?(?:"([^"\n]{1,500})"|'([^'\n]{1,500})'|([^\s"'`;|&()<>=]{1,500}))"""
 )
-_MAX_PATH_WORDS: Final = 500
-_MAX_READ_HEAD_BYTES: Final = 1 << 20
+_MAX_PATHS_IN_COMMAND: Final = 500
+_MAX_OUTPUT_HEAD_BYTES_READ: Final = 1 << 20
 
 
 class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,9 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     allow: Annotated[
         list[str] | None,
-        msgspec.Meta(description=f"Exactly what the sandbox refused: {REQUEST_FORMS}. The user is asked"),
+        msgspec.Meta(
+            description=f"Exactly what the sandbox refused: {SANDBOX_REQUEST_EXAMPLES}. The user is asked"
+        ),
     ] = None
     outside: Annotated[
         bool | None,
@@ -88,10 +90,10 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     reason: Annotated[str | None, msgspec.Meta(description="Why allow or outside, for the user")] = None
 
-    cwd: Annotated[str | None, UNDECLARED_ARGUMENT] = None
-    head: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED_ARGUMENT] = None
+    cwd: Annotated[str | None, UNDECLARED_ARGUMENT_META] = None
+    head: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED_ARGUMENT_META] = None
     """The number of first output lines to show; `tail` is that of the last lines."""
-    tail: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED_ARGUMENT] = None
+    tail: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED_ARGUMENT_META] = None
 
     def effects(self, context: ToolContext) -> Effects:
         patch, shell = self.patch(), workspace_of_context(context).shell_settings()
@@ -102,7 +104,7 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
         written, named = _find_path_words(self.command, Path(folder))
         lasts = shell.is_persistent and not (self.background or self.pty)
         return Effects(
-            runs=Program(
+            runs=ProgramOfCall(
                 language="shell",
                 code=self.command,
                 folder=folder,
@@ -186,11 +188,11 @@ def _repair_bash_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     """Repairs raw arguments of the bash tool: joins commands that are lists of words, and converts time limits in
     milliseconds."""
     out = _resolve_aliases(raw)
-    command: Json = out.get("command")
+    command: JsonValue = out.get("command")
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
         out["command"] = shlex.join([str(word) for word in command])
     for name in ("timeout_ms", "timeoutMs"):
-        given: Json = out.get(name)
+        given: JsonValue = out.get(name)
         if isinstance(given, int | float) and "timeout" not in out:
             out["timeout"] = out.pop(name) / 1000
     return out
@@ -202,9 +204,11 @@ async def _run_bash_call(arguments: BashArguments, context: ToolContext) -> Tool
         raise ToolError("The command is empty. Pass the command to run.")
     if "\0" in arguments.command:
         raise ToolError("The command contains a null byte, which no shell accepts. Remove it.")
-    unclear = [text for text in arguments.allow or () if parse_request(text) is None]
+    unclear = [text for text in arguments.allow or () if parse_sandbox_permission_request(text) is None]
     if unclear:
-        raise ToolError(f"allow takes forms such as {REQUEST_FORMS}, not this: {escape_controls(unclear[0])}")
+        raise ToolError(
+            f"allow takes forms such as {SANDBOX_REQUEST_EXAMPLES}, not this: {escape_controls(unclear[0])}"
+        )
     patch = arguments.patch()
     if patch is not None and not workspace.shell_settings().is_persistent:
         return await run_edit(EditArguments(input=patch), context)
@@ -214,7 +218,7 @@ async def _run_bash_call(arguments: BashArguments, context: ToolContext) -> Tool
         )
     if arguments.background and context.jobs is None:
         raise ToolError("Background jobs are not available here. Run the command without background.")
-    check_variable_names(arguments.env or {})
+    check_environment_variable_names(arguments.env or {})
     if (
         arguments.cwd
         and workspace.shell_settings().is_persistent
@@ -227,13 +231,13 @@ async def _run_bash_call(arguments: BashArguments, context: ToolContext) -> Tool
     if workspace.shell_settings().intercepts_commands:
         _, rest = split_leading_cd(arguments.command)
         rules = workspace.shell_settings().intercept_rules
-        refusal = find_better_tool(arguments.command, rest, workspace.active_tools(), rules)
+        refusal = find_tool_instead_of_command(arguments.command, rest, workspace.active_tools(), rules)
         if refusal:
             raise ToolError(refusal)
     extra = dict(arguments.env or {})
     terminal, without = _find_terminal_host(workspace) if arguments.pty else (None, "")
     asked = _make_command_request(arguments, workspace, has_terminal=terminal is not None, notice=without)
-    plan = SpawnPlan(
+    plan = CommandToSpawn(
         command=arguments.command,
         cwd=str(stands_in),
         environment=command_environment(
@@ -241,13 +245,13 @@ async def _run_bash_call(arguments: BashArguments, context: ToolContext) -> Tool
         ),
     )
     if terminal is not None:
-        from tools.running.pty.pty_run import run_in_terminal  # noqa: PLC0415  (few commands have a terminal)
+        from tools.running.pty.pty_run import run_in_terminal_overlay  # noqa: PLC0415  (few commands have a terminal)
 
         async with (
             workspace.terminal_turn
         ):  # before the first wait: turns are taken in the order of the calls
             await asyncio.to_thread(_check_working_folder, workspace.files, plan.cwd)
-            outcome = await run_in_terminal(
+            outcome = await run_in_terminal_overlay(
                 workspace,
                 terminal,
                 plan,
@@ -271,7 +275,7 @@ async def _run_bash_call(arguments: BashArguments, context: ToolContext) -> Tool
     return await _wait_for_command_end(asked, context, workspace, running, finishing)
 
 
-def _find_terminal_host(workspace: Workspace) -> tuple[PtyHost | None, str]:
+def _find_terminal_host(workspace: SessionWorkspace) -> tuple[PtyHost | None, str]:
     """Returns the screen that can show a terminal for the command, or why the command runs without a terminal."""
     if not workspace.shell_settings().has_terminals:
         return None, "This ran without a terminal: the setting bash.pty is off."
@@ -281,7 +285,7 @@ def _find_terminal_host(workspace: Workspace) -> tuple[PtyHost | None, str]:
 
 
 def _make_command_request(
-    arguments: BashArguments, workspace: Workspace, *, has_terminal: bool, notice: str
+    arguments: BashArguments, workspace: SessionWorkspace, *, has_terminal: bool, notice: str
 ) -> _CommandRequest:
     settings = workspace.shell_settings()
     is_usual = arguments.timeout is None and not (arguments.background or has_terminal)
@@ -303,7 +307,7 @@ def _make_command_request(
 async def _wait_for_command_end(
     asked: _CommandRequest,
     context: ToolContext,
-    workspace: Workspace,
+    workspace: SessionWorkspace,
     running: RunningCommand,
     finishing: "asyncio.Task[CommandOutcome]",
 ) -> ToolResult:
@@ -321,7 +325,7 @@ async def _wait_for_command_end(
             pace.update_interval(has_news := running.output.received_bytes != shown)
             if has_news:
                 shown = running.output.received_bytes
-                context.progress(make_progress_result(running.output))
+                context.progress(make_command_progress_result(running.output))
     except asyncio.CancelledError:
         # Aborted: the output so far is worth more than the bare fact.
         return _make_command_result(await running.abort(finishing), asked)
@@ -338,7 +342,7 @@ def _move_command_to_background(
     """Moves a running command to the background, which ends its tool call. `is_unasked` means that the command took
     too long and the user did not ask for the move."""
     assert context.jobs is not None
-    running.release_shell()
+    running.keep_persistent_shell_for_command()
     if asked.uses_default_timeout:
         running.remove_timeout()
     title = asked.command.strip().split("\n", 1)[0][:120]
@@ -356,7 +360,7 @@ def _move_command_to_background(
         work=work(),
         tail=functools.partial(running.output.preview, 4096),
         kill=running.kill,
-        look=functools.partial(find_job_notes, running, title),
+        look=functools.partial(find_sandbox_notes_of_job, running, title),
     )
     text = (
         f"Background job {job} started: {escape_controls(title)}\n"
@@ -365,7 +369,7 @@ def _move_command_to_background(
     if is_unasked:
         passed = format_elapsed(running.seconds)
         text += f"\nIt goes on there because it has run for {passed} already; do not start it again."
-    if said := running.output.preview(_BACKGROUND_TAIL_BYTES).strip("\n"):
+    if said := running.output.preview(_TAIL_BYTES_OF_BACKGROUND_COMMAND).strip("\n"):
         text += f"\nWhat it has said so far:\n{said}"
     if context.jobs.is_waited_for:
         text += (
@@ -401,7 +405,7 @@ def _make_command_result(outcome: CommandOutcome, asked: _CommandRequest) -> Too
     lines = [*asked.notices]
     text, cut = _select_output_lines(outcome.output, head=asked.head_lines, tail=asked.tail_lines) or (
         whole,
-        format_truncation_notice(outcome.output),
+        format_command_truncation_notice(outcome.output),
     )
     text = text or "(no output)"
     if cut:
@@ -421,11 +425,11 @@ def _make_command_result(outcome: CommandOutcome, asked: _CommandRequest) -> Too
         )
     if outcome.failed_pipeline_part:
         lines.append(outcome.failed_pipeline_part)
-    found = find_missing_variables(
+    found = find_withheld_variables_needed(
         asked.command, text, has_failed=bool(outcome.exit_code), names=asked.withheld_variables
     )
     if found:
-        lines.append(format_missing_variables_note(found))
+        lines.append(format_withheld_variables_note(found))
     lines += format_sandbox_notes(outcome, text)
     if lines:
         text += "\n\n" + "\n".join(f"[{line}]" for line in lines)
@@ -463,7 +467,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def format_truncation_notice(output: OutputSnapshot) -> str:
+def format_command_truncation_notice(output: CommandOutputSnapshot) -> str:
     """Returns a notice that says which part of a command's output is shown and where the rest is; empty if all is
     shown."""
     cut = output.truncation
@@ -505,9 +509,9 @@ def _find_path_words(command: str, cwd: Path) -> tuple[frozenset[str], frozenset
     inside = Path(absolute_path(folder, cwd)) if folder else cwd
     written: set[str] = set()
     named: set[str] = set()
-    for match in _PATH_WORD_PATTERN.finditer(rest):
+    for match in _PATH_IN_COMMAND_PATTERN.finditer(rest):
         word = match[2] or match[3] or match[4]
-        if word.startswith("-") or "\0" in word or len(named) >= _MAX_PATH_WORDS:
+        if word.startswith("-") or "\0" in word or len(named) >= _MAX_PATHS_IN_COMMAND:
             continue
         path = absolute_path(word, inside)
         if not _contains_working_folder(path, cwd):
@@ -521,7 +525,7 @@ def _contains_working_folder(path: str, cwd: Path) -> bool:
 
 
 def _select_output_lines(
-    output: OutputSnapshot, *, head: int | None, tail: int | None
+    output: CommandOutputSnapshot, *, head: int | None, tail: int | None
 ) -> tuple[str, str] | None:
     """Returns the first or last lines of the output that the call asked for, and a note on which they are; None if it
     asked for none."""
@@ -537,12 +541,12 @@ def _select_output_lines(
     return "\n".join(chosen), f"Showing the {'first' if head else 'last'} {wanted} of {total} lines{rest}"
 
 
-def _read_output_head(output: OutputSnapshot) -> str:
+def _read_output_head(output: CommandOutputSnapshot) -> str:
     """Reads the beginning of a long command output from its artifact, because only the end is kept in memory."""
     if not output.truncation.truncated or output.artifact is None:
         return output.text
     try:
         with output.artifact.path.open("rb") as file:
-            return render_final_output(file.read(_MAX_READ_HEAD_BYTES).decode("utf-8", "replace"))
+            return render_final_output(file.read(_MAX_OUTPUT_HEAD_BYTES_READ).decode("utf-8", "replace"))
     except OSError:
         return ""

@@ -10,26 +10,31 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import msgspec
 
-from tools.argument_aliases import PATH_ALIASES, make_alias_resolver
-from tools.arguments import text_argument
-from tools.base import Tool
+from tools.argument_aliases import PATH_ARGUMENT_ALIASES, make_alias_resolver
+from tools.argument_schema import make_arguments_schema
 from tools.edits.dialects.edit_modes import EditMode
-from tools.edits.diffs import diff_texts
-from tools.edits.edit_arguments import AnchoredChange, EditArguments, Replacement, run_edit
+from tools.edits.diffs import make_diff_of_texts
+from tools.edits.edit_arguments import (
+    AnchoredChangeArgument,
+    EditArguments,
+    OldTextReplacementArgument,
+    run_edit,
+)
 from tools.edits.edit_card import make_edit_card
-from tools.edits.named_files import objects_in_list_argument, paths_of_edit_call
-from tools.results import Card, Json, ToolResult
-from tools.schema import make_arguments_schema
-from tools.text import escape_controls, one_line
+from tools.edits.files_named_by_edits import objects_in_list_argument, paths_of_edit_call
+from tools.streaming_arguments import first_text_argument
+from tools.text_sanitizing import escape_controls, one_line
+from tools.tool_definition import Tool
+from tools.tool_result_values import Card, JsonValue, ToolResult
 
 if TYPE_CHECKING:
-    from tools.edits.edit_preview import CallDiff, LookUpFile
+    from tools.edits.edit_preview import CallDiff, LookUpPreviewedFile
 
 
 class _ReplaceArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, msgspec.Meta(description="File to edit (relative or absolute)")]
     edits: Annotated[
-        tuple[Replacement, ...],
+        tuple[OldTextReplacementArgument, ...],
         msgspec.Meta(
             description="Replacements, each matched against the file as it is now; they must not overlap",
         ),
@@ -38,7 +43,7 @@ class _ReplaceArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 class _AnchoredArguments(msgspec.Struct, frozen=True, kw_only=True):
     changes: Annotated[
-        tuple[AnchoredChange, ...],
+        tuple[AnchoredChangeArgument, ...],
         msgspec.Meta(description="Changes of one file or several; their ranges must not overlap"),
     ]
 
@@ -47,7 +52,7 @@ class _PatchArguments(msgspec.Struct, frozen=True, kw_only=True):
     input: Annotated[str, msgspec.Meta(description="The whole patch")]
 
 
-def make_replace_tool() -> Tool:
+def make_edit_tool_with_old_texts() -> Tool:
     return Tool(
         name="edit",
         description=(
@@ -73,7 +78,7 @@ def make_replace_tool() -> Tool:
     )
 
 
-def make_anchored_tool() -> Tool:
+def make_edit_tool_with_anchors() -> Tool:
     return Tool(
         name="edit",
         description=(
@@ -97,7 +102,7 @@ def make_anchored_tool() -> Tool:
     )
 
 
-def make_patch_tool() -> Tool:
+def make_apply_patch_tool() -> Tool:
     return Tool(
         name="apply_patch",
         description=(
@@ -127,12 +132,16 @@ def make_patch_tool() -> Tool:
 @cache
 def make_edit_tool_for_mode(mode: EditMode) -> Tool:
     """Returns the editing tool that a model gets in this edit mode."""
-    return {"replace": make_replace_tool, "anchored": make_anchored_tool, "patch": make_patch_tool}[mode]()
+    return {
+        "replace": make_edit_tool_with_old_texts,
+        "anchored": make_edit_tool_with_anchors,
+        "patch": make_apply_patch_tool,
+    }[mode]()
 
 
 _resolve_aliases = make_alias_resolver(
     EditArguments,
-    PATH_ALIASES,
+    PATH_ARGUMENT_ALIASES,
     dict.fromkeys(("old", "old_string", "old_str", "search", "find", "old_text"), "oldText"),
     dict.fromkeys(("new", "new_string", "new_str", "replace", "replacement", "new_text"), "newText"),
     dict.fromkeys(("replacements", "edit"), "edits"),
@@ -142,12 +151,12 @@ _resolve_aliases = make_alias_resolver(
 
 
 def _is_patch_text(text: str) -> bool:
-    from tools.edits.dialects.patching import is_patch_text  # noqa: PLC0415  (a start needs none of the dialects)
+    from tools.edits.dialects.apply_patch_format import is_patch_text  # noqa: PLC0415  (a start needs none of the dialects)
 
     return is_patch_text(text)
 
 
-_REPLACEMENT_FIELDS = ("oldText", "newText", "all")
+_FIELDS_OF_OLD_TEXT_REPLACEMENT = ("oldText", "newText", "all")
 
 
 def _repair_replace_arguments(raw: dict[str, Any]) -> dict[str, Any]:
@@ -176,12 +185,12 @@ def _repair_common_forms(raw: dict[str, Any]) -> dict[str, Any]:
     edits, changes = _parse_as_list(out.pop("edits", None)), _parse_as_list(out.pop("changes", None))
     if any("from" not in change for change in _keep_only_objects(changes)):
         edits, changes = [*edits, *changes], []
-    text: Json = out.get("input")
+    text: JsonValue = out.get("input")
     if isinstance(text, str) and text.strip() and not _is_patch_text(text):
         edits.append({"oldText": out.pop("input"), "newText": ""})
     for_all = {"all": out.pop("all")} if "all" in out else {}
     if "oldText" in out and "newText" in out:
-        edits.append({name: out.pop(name) for name in _REPLACEMENT_FIELDS if name in out})
+        edits.append({name: out.pop(name) for name in _FIELDS_OF_OLD_TEXT_REPLACEMENT if name in out})
     edits = [_add_common_fields(for_all, edit) for edit in edits]
     patches = [_find_patch_in_edit(edit) for edit in _keep_only_objects(edits)]
     if patches and len(patches) == len(edits) and all(patches):
@@ -201,7 +210,7 @@ def _add_common_fields(for_all: dict[str, Any], edit: Any) -> Any:
     return {**for_all, **_resolve_aliases(cast("dict[str, Any]", edit))} if isinstance(edit, dict) else edit
 
 
-def _parse_as_list(value: Json) -> list[Any]:
+def _parse_as_list(value: JsonValue) -> list[Any]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -224,41 +233,45 @@ def _find_patch_in_edit(edit: Mapping[str, Any]) -> str | None:
 
 def _make_edit_call_card(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     paths = paths_of_edit_call(arguments)
-    path = one_line(paths[0].strip())[:500] if paths else text_argument(arguments, "path")
+    path = one_line(paths[0].strip())[:500] if paths else first_text_argument(arguments, "path")
     return make_edit_card(title, path, result, lambda: _format_streaming_diff(path, arguments))
 
 
-def _compute_preview_diffs(arguments: Mapping[str, Any], look: "LookUpFile") -> "tuple[CallDiff, ...]":
+def _compute_preview_diffs(
+    arguments: Mapping[str, Any], look: "LookUpPreviewedFile"
+) -> "tuple[CallDiff, ...]":
     from tools.edits.edit_preview import preview_edits  # noqa: PLC0415  (a start needs none of the dialects)
 
     return preview_edits(arguments, look)
 
 
-_MAX_STREAMED_PREVIEW_CHARS = 20_000
+_MAX_STREAMED_EDIT_PREVIEW_CHARS = 20_000
 """The maximum number of characters of streaming arguments that are drawn as a preview."""
 
 
 def _format_streaming_diff(path: str, arguments: Mapping[str, Any]) -> str:
     """Returns the diff that the arguments of an edit call alone show, while they stream in or the call waits for
     approval."""
-    patch: Json = arguments.get("input")
+    patch: JsonValue = arguments.get("input")
     if isinstance(patch, str) and patch:
         # The heads of hunks name places by text; their line numbers are not known yet.
-        lines = escape_controls(patch[:_MAX_STREAMED_PREVIEW_CHARS]).split("\n")
+        lines = escape_controls(patch[:_MAX_STREAMED_EDIT_PREVIEW_CHARS]).split("\n")
         return "\n".join("@@ -1,1 +1,1 @@" if line.startswith(("***", "@@")) else line for line in lines)
     parts: list[str] = []
-    room = _MAX_STREAMED_PREVIEW_CHARS
+    room = _MAX_STREAMED_EDIT_PREVIEW_CHARS
     for edit in objects_in_list_argument(arguments, "edits"):
-        old: Json = edit.get("oldText")
-        new: Json = edit.get("newText")
+        old: JsonValue = edit.get("oldText")
+        new: JsonValue = edit.get("newText")
         if isinstance(old, str) and room > 0:
             new = new if isinstance(new, str) else ""
-            diff = diff_texts(path, escape_controls(old[:room]) + "\n", escape_controls(new[:room]) + "\n")
+            diff = make_diff_of_texts(
+                path, escape_controls(old[:room]) + "\n", escape_controls(new[:room]) + "\n"
+            )
             room -= len(old) + len(new)
             # The line numbers are not known yet.
             parts.append("\n".join(line for line in diff.patch.split("\n")[2:] if line))
     for change in objects_in_list_argument(arguments, "changes"):
-        lines: Json = change.get("lines")
+        lines: JsonValue = change.get("lines")
         if not isinstance(lines, list) or room <= 0:
             continue
         first, last = change.get("from"), change.get("to")

@@ -8,13 +8,13 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from tools.argument_aliases import make_alias_resolver
-from tools.base import Tool, ToolContext, ToolError
-from tools.effects import Effects, Program
+from tools.argument_schema import UNDECLARED_ARGUMENT_META, make_arguments_schema
+from tools.call_effects import Effects, ProgramOfCall
 from tools.files.paths import absolute_path
-from tools.results import Card, Json, ToolResult
-from tools.schema import UNDECLARED_ARGUMENT, make_arguments_schema
-from tools.text import escape_controls
-from tools.workspace import workspace_of_context
+from tools.session_workspace import workspace_of_context
+from tools.text_sanitizing import escape_controls
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import Card, JsonValue, ToolResult
 
 MAX_EVAL_CODE_CHARS: Final = 20_000_000
 
@@ -26,13 +26,13 @@ class EvalArguments(msgspec.Struct, frozen=True, kw_only=True):
     )
     timeout: Annotated[float | None, msgspec.Meta(description="Seconds, up to 3600; 0 for none")] = None
     reset: Annotated[bool | None, msgspec.Meta(description="Start with an empty namespace")] = None
-    cwd: Annotated[str | None, UNDECLARED_ARGUMENT] = None
+    cwd: Annotated[str | None, UNDECLARED_ARGUMENT_META] = None
     """The working directory in which the cell runs."""
 
     def effects(self, context: ToolContext) -> Effects:
         folder = absolute_path(self.cwd, context.cwd) if self.cwd else str(context.cwd)
         real = workspace_of_context(context).files.real_path(folder)
-        return Effects(runs=Program(language="python", code=self.code, folder=real), state="kernel")
+        return Effects(runs=ProgramOfCall(language="python", code=self.code, folder=real), state="kernel")
 
 
 def make_eval_tool() -> Tool:
@@ -75,12 +75,12 @@ def _repair_eval_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     """Repairs raw arguments of the eval tool: joins `cells`, a list of code and titles as in other agents' tools, into
     one code."""
     out = _resolve_aliases(raw)
-    given: Json = out.get("cells")
+    given: JsonValue = out.get("cells")
     if isinstance(given, list) and "code" not in out:
-        cells: list[Json] = given
+        cells: list[JsonValue] = given
         parts: list[str] = []
         for cell in cells:
-            fields: dict[str, Json] = cell if isinstance(cell, dict) else {"code": cell}
+            fields: dict[str, JsonValue] = cell if isinstance(cell, dict) else {"code": cell}
             code, title = fields.get("code"), fields.get("title")
             quoted = str(title or "").replace('"', "'")
             parts.append(f'===== py:"{quoted}" =====\n{code}')
@@ -97,7 +97,7 @@ async def _run_eval_call(arguments: EvalArguments, context: ToolContext) -> Tool
     if cwd is not None and not await asyncio.to_thread(os.path.isdir, cwd):
         raise ToolError(f"Working directory does not exist: {escape_controls(cwd)}")
     # The kernel and its results, which most sessions never need.
-    from tools.kernel.evaluation import EvalRequest, run_eval_request  # noqa: PLC0415
+    from tools.kernel.eval_run import EvalRequest, run_eval_request  # noqa: PLC0415
 
     wish = EvalRequest(
         code=arguments.code,

@@ -6,29 +6,29 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from tools.argument_aliases import FOLDER_ALIASES, make_alias_resolver
-from tools.arguments import pattern_argument, text_argument
-from tools.base import Tool, ToolContext, ToolError
-from tools.builtin.ls import make_list_card
-from tools.effects import Effects
-from tools.files.file_errors import file_error
-from tools.files.path_arguments import path_exists, resolve_path_argument, resolve_path_arguments
-from tools.files.paths import prefix_of
-from tools.limits import truncate_head
-from tools.operations import FileOperations
-from tools.results import Card, TextPart, ToolResult
-from tools.schema import make_arguments_schema
-from tools.searching.globs import compile_glob, compile_path_glob, is_glob
+from tools.argument_aliases import FOLDER_ARGUMENT_ALIASES, make_alias_resolver
+from tools.argument_schema import make_arguments_schema
+from tools.builtin.ls import make_item_list_card
+from tools.call_effects import Effects
+from tools.file_and_process_operations import FileOperations
+from tools.files.file_errors import make_file_error
+from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments, workspace_path_exists
+from tools.files.paths import path_prefix_of_folder
+from tools.result_limits import keep_first_lines
+from tools.searching.path_globs import compile_glob, compile_path_glob, has_glob_characters
 from tools.searching.ripgrep import DEFAULT_RIPGREP_ARGUMENTS, find_ripgrep, run_ripgrep
-from tools.text import one_line
-from tools.workspace import Workspace, workspace_of_context
+from tools.session_workspace import SessionWorkspace, workspace_of_context
+from tools.streaming_arguments import first_text_argument, search_pattern_argument
+from tools.text_sanitizing import one_line
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import Card, TextPart, ToolResult
 
 _DEFAULT_FIND_LIMIT: Final = 1_000
-_MAX_SCANNED_FILES: Final = 2_000_000
-_MAX_EXTRA_MATCHES: Final = 20_000
+_MAX_FILES_LISTED_BY_FIND: Final = 2_000_000
+_MAX_LOOSE_FIND_MATCHES: Final = 20_000
 """The number of matches that are kept in memory beyond those that are shown."""
-_MAX_HINTED_IGNORED_FILES: Final = 5
-_MATCH_ALL_PATTERNS: Final = ("", "**", "**/*")
+_MAX_IGNORED_FILES_IN_FIND_HINT: Final = 5
+_FIND_PATTERNS_MATCHING_ALL: Final = ("", "**", "**/*")
 
 
 class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ def make_find_tool() -> Tool:
         kind="search",
         prepare=make_alias_resolver(
             FindArguments,
-            FOLDER_ALIASES,
+            FOLDER_ARGUMENT_ALIASES,
             dict.fromkeys(("name", "glob", "query", "glob_pattern", "file_pattern"), "pattern"),
             dict.fromkeys(("head", "max_results", "head_limit", "max_depth_results"), "limit"),
         ),
@@ -81,20 +81,22 @@ async def _run_find_call(arguments: FindArguments, context: ToolContext) -> Tool
     found = _MatchCollector(workspace.files, folder, pattern, limit)
     argv = (await find_ripgrep(workspace), *DEFAULT_RIPGREP_ARGUMENTS, "--files", "--null", ".")
     end = await run_ripgrep(workspace, argv, folder, b"\0", found.take_matches)
-    if end.failure_message and not found.seen_file_count:
-        raise ToolError(f"The search failed: {end.failure_message}")
-    prefix = one_line(prefix_of(folder, context.cwd))
-    result = await asyncio.to_thread(_make_find_result, found, limit, prefix, end.unread_notice)
+    if end.format_search_failure and not found.seen_file_count:
+        raise ToolError(f"The search failed: {end.format_search_failure}")
+    prefix = one_line(path_prefix_of_folder(folder, context.cwd))
+    result = await asyncio.to_thread(_make_find_result, found, limit, prefix, end.format_unread_places_notice)
     if result is not None:
         return result
     ignored = await _format_ignored_files_hint(workspace, folder, pattern, prefix)
-    notes = "".join(f"\n\n[{note}]" for note in (ignored, end.unread_notice) if note)
+    notes = "".join(f"\n\n[{note}]" for note in (ignored, end.format_unread_places_notice) if note)
     return ToolResult(content=(TextPart(text=f"No files found matching pattern{notes}"),))
 
 
-async def _format_ignored_files_hint(workspace: Workspace, folder: str, pattern: str, prefix: str) -> str:
+async def _format_ignored_files_hint(
+    workspace: SessionWorkspace, folder: str, pattern: str, prefix: str
+) -> str:
     """Returns a hint for a search without results: ignored files that the pattern would have found."""
-    found = _MatchCollector(workspace.files, folder, pattern, _MAX_HINTED_IGNORED_FILES, is_strict=True)
+    found = _MatchCollector(workspace.files, folder, pattern, _MAX_IGNORED_FILES_IN_FIND_HINT, is_strict=True)
     argv = (
         await find_ripgrep(workspace),
         *DEFAULT_RIPGREP_ARGUMENTS,
@@ -108,7 +110,11 @@ async def _format_ignored_files_hint(workspace: Workspace, folder: str, pattern:
     if not count:
         return ""
     named = ", ".join(prefix + one_line(path) for path in newest)
-    some = "" if count <= _MAX_HINTED_IGNORED_FILES else f" ({_MAX_HINTED_IGNORED_FILES} of {count:,})"
+    some = (
+        ""
+        if count <= _MAX_IGNORED_FILES_IN_FIND_HINT
+        else f" ({_MAX_IGNORED_FILES_IN_FIND_HINT} of {count:,})"
+    )
     return f"Ignored files match{some}, which are left out here but can be read: {named}"
 
 
@@ -142,7 +148,7 @@ class _MatchCollector:
         _add_parent_folders(self.searched_folders, paths)
         if not self._wants_folder:
             self._stat_matches(self._filter_matching(paths))
-        return self.seen_file_count < _MAX_SCANNED_FILES
+        return self.seen_file_count < _MAX_FILES_LISTED_BY_FIND
 
     def newest_matches(self) -> tuple[list[str], int, str]:
         """Returns the newest matching files, the total number, and which looser way of matching was used, if any."""
@@ -168,16 +174,16 @@ class _MatchCollector:
     def _find_literal_match(self) -> list[str]:
         """Returns the file whose name is literally the pattern, although its brackets look like a glob; none if
         there is none."""
-        if not is_glob(self._pattern):
+        if not has_glob_characters(self._pattern):
             return []
         return [path for path in self._modification_times if _is_path_literally_pattern(path, self._pattern)]
 
     def _add_matching_links(self) -> None:
         """Adds matching symbolic links, which ripgrep skips, from the folders in which it found files."""
-        if self._match_count > _MAX_EXTRA_MATCHES:
+        if self._match_count > _MAX_LOOSE_FIND_MATCHES:
             return
         links: list[str] = []
-        for folder in ("", *sorted(self.searched_folders)[:_MAX_EXTRA_MATCHES]):
+        for folder in ("", *sorted(self.searched_folders)[:_MAX_LOOSE_FIND_MATCHES]):
             inside = f"{self._folder}/{folder}".rstrip("/")
             try:
                 entries = self._files.entries(inside or "/")
@@ -205,12 +211,12 @@ class _MatchCollector:
 
     @property
     def _matches_all_paths(self) -> bool:
-        return not self._wants_folder and self._pattern in _MATCH_ALL_PATTERNS
+        return not self._wants_folder and self._pattern in _FIND_PATTERNS_MATCHING_ALL
 
     def _stat_matches(self, paths: list[str]) -> None:
         self._match_count += len(paths)
         self._modification_times.update(zip(paths, self._files.modified(self._folder, paths), strict=True))
-        if len(self._modification_times) > 2 * self._limit + _MAX_EXTRA_MATCHES:
+        if len(self._modification_times) > 2 * self._limit + _MAX_LOOSE_FIND_MATCHES:
             self._modification_times = {
                 path: self._modification_times[path] for path in self._drop_all_but_newest()
             }
@@ -228,39 +234,43 @@ class _MatchCollector:
         if "/" in self._pattern and not self._pattern.startswith("/"):
             self._stat_matches(_make_path_matcher(f"**/{self._pattern}")(candidates))
             return "Nothing begins in the searched directory; matched at any depth, like **/"
-        if not is_glob(self._pattern):
+        if not has_glob_characters(self._pattern):
             needle = self._pattern.lstrip("/").casefold()
             self._stat_matches([path for path in candidates if needle in path.rsplit("/", 1)[-1].casefold()])
         return "No exact match; names that contain the pattern"
 
 
 def _resolve_folder_and_pattern(
-    workspace: Workspace, arguments: FindArguments, context: ToolContext
+    workspace: SessionWorkspace, arguments: FindArguments, context: ToolContext
 ) -> tuple[str, str]:
     """Returns the folder to search and the glob relative to it; an absolute pattern sets the folder."""
     pattern = arguments.pattern.strip()
     if not pattern or "\0" in pattern:
         raise ToolError("The pattern is empty or contains a null byte. Pass a name or a glob.")
     folder = resolve_path_argument(workspace, arguments.path, context)
-    if pattern.startswith("/") and path_exists(workspace, f"{folder}{pattern}"):
+    if pattern.startswith("/") and workspace_path_exists(workspace, f"{folder}{pattern}"):
         pattern = f"/{pattern.lstrip('/')}"
     elif pattern.startswith("/"):
         parts = pattern.split("/")
-        plain = next((index for index, part in enumerate(parts) if is_glob(part)), len(parts) - 1)
+        plain = next((index for index, part in enumerate(parts) if has_glob_characters(part)), len(parts) - 1)
         above, pattern = "/".join(parts[:plain]), "/".join(parts[plain:])
-        if above and not path_exists(workspace, above) and path_exists(workspace, f"{folder}{above}"):
+        if (
+            above
+            and not workspace_path_exists(workspace, above)
+            and workspace_path_exists(workspace, f"{folder}{above}")
+        ):
             above = f"{folder}{above}"  # relative to the searched folder, like lists of ignored files
         folder = above or "/"
-        if pattern.rstrip("/") not in _MATCH_ALL_PATTERNS:
+        if pattern.rstrip("/") not in _FIND_PATTERNS_MATCHING_ALL:
             pattern = f"/{pattern}"
     try:
         kind = workspace.files.stat(folder).kind
     except OSError as problem:
-        raise file_error(problem, "search", folder, workspace.files) from None
+        raise make_file_error(problem, "search", folder, workspace.files) from None
     if kind != "directory":
         raise ToolError(f"{one_line(folder)} is not a directory. Pass the directory to search in.")
     inner = pattern.removeprefix("./")
-    is_path = inner != pattern and inner.rstrip("/") not in _MATCH_ALL_PATTERNS
+    is_path = inner != pattern and inner.rstrip("/") not in _FIND_PATTERNS_MATCHING_ALL
     return folder, f"/{inner}" if is_path else inner
 
 
@@ -270,7 +280,7 @@ def _make_find_result(found: _MatchCollector, limit: int, prefix: str, unread: s
     if not count:
         return None
     shown = [prefix + one_line(path) + ("/" if path in found.searched_folders else "") for path in newest]
-    cut = truncate_head("\n".join(shown), max_lines=limit)
+    cut = keep_first_lines("\n".join(shown), max_lines=limit)
     notices = [how] if how else []
     details: dict[str, Any] = {"results": count}
     if count > limit:
@@ -310,15 +320,20 @@ def _add_parent_folders(folders: set[str], paths: list[str]) -> None:
 
 def _make_path_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[str]], list[str]]:
     """Returns a function that says whether a path matches the find pattern."""
-    if pattern in _MATCH_ALL_PATTERNS:
+    if pattern in _FIND_PATTERNS_MATCHING_ALL:
         return list
-    if not ignore_case and pattern.startswith("*.") and "/" not in pattern and not is_glob(pattern[1:]):
+    if (
+        not ignore_case
+        and pattern.startswith("*.")
+        and "/" not in pattern
+        and not has_glob_characters(pattern[1:])
+    ):
         end = pattern[1:]
         return lambda paths: [path for path in paths if path.endswith(end)]
     # With a slash it begins in the searched folder, as in ripgrep.
     regex = compile_glob if "/" in pattern else compile_path_glob
     matches = regex(pattern.lstrip("/"), ignore_case=ignore_case).fullmatch
-    if not is_glob(pattern):
+    if not has_glob_characters(pattern):
         return lambda paths: [path for path in paths if matches(path)]
     return lambda paths: [
         path for path in paths if matches(path) or _is_path_literally_pattern(path, pattern)
@@ -334,6 +349,6 @@ def _is_path_literally_pattern(path: str, pattern: str) -> bool:
 
 
 def _make_find_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    where = text_argument(arguments, "path")
-    subject = pattern_argument(arguments, "pattern") + (f" in {where}" if where else "")
-    return make_list_card("find", subject, result, "results")
+    where = first_text_argument(arguments, "path")
+    subject = search_pattern_argument(arguments, "pattern") + (f" in {where}" if where else "")
+    return make_item_list_card("find", subject, result, "results")

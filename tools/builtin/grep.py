@@ -9,37 +9,37 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
-from tools.argument_aliases import FOLDER_ALIASES, PATH_ALIASES, make_alias_resolver
-from tools.arguments import number_detail, pattern_argument, text_argument
-from tools.base import Tool, ToolContext, ToolError
-from tools.builtin.ls import make_list_card
-from tools.edits.dialects.anchors import format_anchored_row
+from tools.argument_aliases import FOLDER_ARGUMENT_ALIASES, PATH_ARGUMENT_ALIASES, make_alias_resolver
+from tools.argument_schema import UNDECLARED_ARGUMENT_META, make_arguments_schema
+from tools.builtin.ls import make_item_list_card
+from tools.call_effects import Effects
+from tools.edits.dialects.line_anchors import format_anchored_row
 from tools.edits.editable_text import decode_text_file
-from tools.effects import Effects
-from tools.files.file_errors import file_error
+from tools.files.file_errors import make_file_error
 from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments
-from tools.files.paths import prefix_of
-from tools.files.snapshots import MAX_SNAPSHOT_CHARS
-from tools.limits import MAX_MATCH_LINE_CHARS, MAX_RESULT_BYTES, truncate_head
-from tools.results import Card, ListBlock, TextPart, ToolResult
-from tools.schema import UNDECLARED_ARGUMENT, make_arguments_schema
-from tools.searching.globs import FileFilter, make_absolute_globs, parse_globs
-from tools.searching.grouped_matches import group_matches_by_file, read_stored_highlights
-from tools.searching.matches import MAX_COUNTED_MATCHES, FoundLine, MatchCollector
+from tools.files.paths import path_prefix_of_folder
+from tools.files.shown_file_versions import MAX_FILE_SNAPSHOT_CHARS
+from tools.result_limits import MAX_MATCH_LINE_CHARS, MAX_TOOL_RESULT_BYTES, keep_first_lines
+from tools.searching.grouped_matches import group_match_lines_by_file, read_stored_match_highlights
 from tools.searching.other_encodings import find_files_in_other_encodings
-from tools.searching.ripgrep import DEFAULT_RIPGREP_ARGUMENTS, SearchOutcome, find_ripgrep, run_ripgrep
+from tools.searching.path_globs import GlobFileFilter, make_absolute_globs, parse_glob_list
+from tools.searching.ripgrep import DEFAULT_RIPGREP_ARGUMENTS, RipgrepOutcome, find_ripgrep, run_ripgrep
+from tools.searching.ripgrep_matches import MAX_COUNTED_MATCHES, FoundSearchLine, RipgrepMatchCollector
 from tools.searching.ripgrep_patterns import translate_for_ripgrep
-from tools.searching.withheld_files import find_withheld_notice, make_withheld_test
-from tools.text import one_line
-from tools.workspace import Workspace, workspace_of_context
+from tools.searching.withheld_files import find_withheld_files_notice, make_withheld_file_test
+from tools.session_workspace import SessionWorkspace, workspace_of_context
+from tools.streaming_arguments import first_text_argument, number_in_result_details, search_pattern_argument
+from tools.text_sanitizing import one_line
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import Card, ListBlock, TextPart, ToolResult
 
 if TYPE_CHECKING:
     from tools.repomap.grep_context import GrepSymbolContext
 
 
-MatchSpans = tuple[tuple[int, int], ...]
+SpansOfMatchesInLine = tuple[tuple[int, int], ...]
 _DEFAULT_GREP_LIMIT: Final = 100
-_MAX_CONTEXT_LINES: Final = 50
+_MAX_GREP_CONTEXT_LINES: Final = 50
 
 
 class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -62,9 +62,9 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Maximum matches to show (100)")
     ] = None
 
-    after: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, UNDECLARED_ARGUMENT] = None
-    before: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, UNDECLARED_ARGUMENT] = None
-    multiline: Annotated[bool | None, UNDECLARED_ARGUMENT] = None
+    after: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, UNDECLARED_ARGUMENT_META] = None
+    before: Annotated[Annotated[int, msgspec.Meta(ge=0)] | None, UNDECLARED_ARGUMENT_META] = None
+    multiline: Annotated[bool | None, UNDECLARED_ARGUMENT_META] = None
 
     def effects(self, context: ToolContext) -> Effects:
         (folder,) = resolve_path_arguments(context, self.path)
@@ -73,8 +73,8 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 _resolve_aliases = make_alias_resolver(
     GrepArguments,
-    PATH_ALIASES,
-    FOLDER_ALIASES,
+    PATH_ARGUMENT_ALIASES,
+    FOLDER_ARGUMENT_ALIASES,
     dict.fromkeys(("query", "regex", "search", "search_pattern", "text"), "pattern"),
     dict.fromkeys(("include", "file_pattern", "glob_pattern", "include_pattern", "files"), "glob"),
     dict.fromkeys(("-i", "case_insensitive"), "ignoreCase"),
@@ -121,8 +121,8 @@ async def _run_grep_call(arguments: GrepArguments, context: ToolContext) -> Tool
     files = await asyncio.to_thread(
         _parse_file_globs, workspace, "" if is_file else arguments.glob or "", folder
     )
-    is_kept_back = make_withheld_test(workspace, folder, is_named=is_file)
-    found = MatchCollector(files, workspace.mask_text, is_kept_back)
+    is_kept_back = make_withheld_file_test(workspace, folder, is_named=is_file)
+    found = RipgrepMatchCollector(files, workspace.mask_text, is_kept_back)
     places = tuple(_ripgrep_file_arguments(files))
     searching = (*places, *_ripgrep_options(arguments))
     pattern, how = translate_for_ripgrep(
@@ -140,38 +140,38 @@ async def _run_grep_call(arguments: GrepArguments, context: ToolContext) -> Tool
     except ExceptionGroup as problems:
         raise problems.exceptions[0] from None
     end, odd = searched.result(), looked.result()
-    if end.failure_message and not found.match_count:
+    if end.format_search_failure and not found.match_count:
         hint = "" if arguments.literal else " For plain text set literal."
-        what = "glob" if "glob" in end.failure_message else "regular expression"
-        raise ToolError(f"The pattern is not a valid {what}.{hint}\n{end.failure_message}")
+        what = "glob" if "glob" in end.format_search_failure else "regular expression"
+        raise ToolError(f"The pattern is not a valid {what}.{hint}\n{end.format_search_failure}")
     for label, paths in odd.items():
         for one in paths:
-            found.forget_file(one.removeprefix("./"))
+            found.drop_matches_of_file(one.removeprefix("./"))
         argv = (rg, *searching, *how, "--text", f"--encoding={label}", "--", pattern, *paths)
         await search(argv, folder, b"\n", found.take_matches)
-    prefix = prefix_of(folder, context.cwd)
+    prefix = path_prefix_of_folder(folder, context.cwd)
     if not is_file and not found.match_count:
-        notice = await find_withheld_notice(workspace, rg, places, folder, is_kept_back, prefix)
-        return _make_no_match_result(notice, end.unread_notice)
+        notice = await find_withheld_files_notice(workspace, rg, places, folder, is_kept_back, prefix)
+        return _make_no_match_result(notice, end.format_unread_places_notice)
     named = None if is_file else await _find_symbol_context(workspace, arguments, folder)
     return await asyncio.to_thread(_make_grep_result, workspace, arguments, found, end, folder, prefix, named)
 
 
 async def _find_symbol_context(
-    workspace: Workspace, arguments: GrepArguments, folder: str
+    workspace: SessionWorkspace, arguments: GrepArguments, folder: str
 ) -> "GrepSymbolContext | None":
     """Returns the definitions and enclosing symbols from the repository map for a grep, if its pattern is an
     identifier."""
-    if arguments.ignore_case or not workspace.may_be_indexed:
+    if arguments.ignore_case or not workspace.may_index_repository:
         return None
-    from tools.repomap.grep_context import find_identifier_in_pattern, make_symbol_context  # noqa: PLC0415  (SQLite, parsers)
+    from tools.repomap.grep_context import find_identifier_in_pattern, make_grep_symbol_context  # noqa: PLC0415  (SQLite, parsers)
 
     if find_identifier_in_pattern(arguments.pattern) is None:
         return None
-    return await asyncio.to_thread(make_symbol_context, workspace, arguments.pattern, folder)
+    return await asyncio.to_thread(make_grep_symbol_context, workspace, arguments.pattern, folder)
 
 
-def _parse_file_globs(workspace: Workspace, globs: str, folder: str) -> FileFilter:
+def _parse_file_globs(workspace: SessionWorkspace, globs: str, folder: str) -> GlobFileFilter:
     def kind(path: str) -> str:
         try:
             return workspace.files.stat(f"{folder}/{path}").kind
@@ -179,25 +179,25 @@ def _parse_file_globs(workspace: Workspace, globs: str, folder: str) -> FileFilt
             return ""
 
     try:
-        return parse_globs(
+        return parse_glob_list(
             globs, folder, lambda path: bool(kind(path)), lambda path: kind(path) == "directory"
         )
     except re.error as problem:
         raise ToolError(f"{one_line(globs)} is not a glob: {problem}.") from None
 
 
-def _resolve_searched_path(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
+def _resolve_searched_path(workspace: SessionWorkspace, raw: str | None, context: ToolContext) -> str:
     path = resolve_path_argument(workspace, raw, context)
     try:
         kind = workspace.files.stat(path).kind
     except OSError as problem:
-        raise file_error(problem, "search", path, workspace.files) from None
+        raise make_file_error(problem, "search", path, workspace.files) from None
     if kind == "other":
         raise ToolError(f"{one_line(path)} is a device, a socket or a FIFO and cannot be searched.")
     return path
 
 
-def _ripgrep_file_arguments(files: FileFilter) -> Iterator[str]:
+def _ripgrep_file_arguments(files: GlobFileFilter) -> Iterator[str]:
     """Yields the ripgrep arguments that select the files of a grep call."""
     yield from DEFAULT_RIPGREP_ARGUMENTS
     for glob in files.excluded_globs:
@@ -219,7 +219,9 @@ def _ripgrep_options(arguments: GrepArguments) -> Iterator[str]:
 
 def _count_context_lines(arguments: GrepArguments) -> tuple[int, int]:
     both = arguments.context or 0
-    return min(arguments.before or both, _MAX_CONTEXT_LINES), min(arguments.after or both, _MAX_CONTEXT_LINES)
+    return min(arguments.before or both, _MAX_GREP_CONTEXT_LINES), min(
+        arguments.after or both, _MAX_GREP_CONTEXT_LINES
+    )
 
 
 def _make_no_match_result(*notices: str) -> ToolResult:
@@ -228,16 +230,16 @@ def _make_no_match_result(*notices: str) -> ToolResult:
 
 
 def _make_grep_result(
-    workspace: Workspace,
+    workspace: SessionWorkspace,
     arguments: GrepArguments,
-    found: MatchCollector,
-    end: SearchOutcome,
+    found: RipgrepMatchCollector,
+    end: RipgrepOutcome,
     folder: str,
     prefix: str,
     named: "GrepSymbolContext | None",
 ) -> ToolResult:
     if not found.match_count:
-        return _make_no_match_result(end.unread_notice)
+        return _make_no_match_result(end.format_unread_places_notice)
     limit = arguments.limit or _DEFAULT_GREP_LIMIT
     lines: list[str] = []
     hits: list[tuple[int, int, int]] = []
@@ -246,7 +248,7 @@ def _make_grep_result(
     is_anchored = workspace.edit_mode() == "anchored"
     if named is not None:
         size = sum(len(line.text) for kept in found.lines_by_file.values() for line in kept[:limit])
-        named.set_budget(min(size, MAX_RESULT_BYTES))
+        named.set_byte_budget(min(size, MAX_TOOL_RESULT_BYTES))
         lines += named.definitions_heading()
     for path in (
         named.sort_by_file_kind(found.lines_by_file) if named is not None else sorted(found.lines_by_file)
@@ -265,7 +267,7 @@ def _make_grep_result(
         for text, spans in told:
             hits += ((len(lines), *span) for span in spans)
             lines.append(text)
-    cut = truncate_head("\n".join(lines), max_lines=max(len(lines), 1))
+    cut = keep_first_lines("\n".join(lines), max_lines=max(len(lines), 1))
     total = f"over {MAX_COUNTED_MATCHES:,}" if end.was_stopped else f"{found.match_count:,}"
     notices: list[str] = []
     details: dict[str, Any] = {}
@@ -283,14 +285,14 @@ def _make_grep_result(
             f"Some lines truncated to {MAX_MATCH_LINE_CHARS} chars. Use read tool to see full lines"
         )
         details["linesTruncated"] = True
-    if end.unread_notice:
-        notices.append(end.unread_notice)
+    if end.format_unread_places_notice:
+        notices.append(end.format_unread_places_notice)
     text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
     details |= {"matches": found.match_count, "files": len(found.lines_by_file), "hits": hits}
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
-def _limit_matches(lines: list[FoundLine], limit: int, context: int) -> list[FoundLine]:
+def _limit_matches(lines: list[FoundSearchLine], limit: int, context: int) -> list[FoundSearchLine]:
     matches = [line.number for line in lines if line.starts_match]
     if len(matches) <= limit:
         return lines
@@ -301,16 +303,16 @@ def _limit_matches(lines: list[FoundLine], limit: int, context: int) -> list[Fou
 
 def _format_file_matches(
     path: str,
-    lines: list[FoundLine],
+    lines: list[FoundSearchLine],
     below: str = "",
     named: "GrepSymbolContext | None" = None,
     *,
     is_anchored: bool = False,
-) -> list[tuple[str, MatchSpans]]:
+) -> list[tuple[str, SpansOfMatchesInLine]]:
     """Formats the matches of one file: `path:12: text` for a match, `path-13- text` for context, `--` between
     groups, or `path:12ab|text` with anchors. For an identifier on the map, `-- in SYMBOL [lines]` introduces each
     symbol. Returns the match spans in each line too."""
-    out: list[tuple[str, MatchSpans]] = []
+    out: list[tuple[str, SpansOfMatchesInLine]] = []
     has_context = any(not line.is_match for line in lines)
     previous: int | None = None
     before = ""
@@ -321,7 +323,7 @@ def _format_file_matches(
             if named is not None and line.is_match
             else before
         )
-        if named is not None and within and within != before and named.has_budget_for(f"-- in {within}"):
+        if named is not None and within and within != before and named.has_byte_budget_for(f"-- in {within}"):
             out.append((f"-- in {within}", ()))
             before = within
         elif is_apart:
@@ -339,7 +341,7 @@ def _format_file_matches(
     return out
 
 
-def _record_shown_lines(workspace: Workspace, path: str, lines: list[FoundLine]) -> None:
+def _record_shown_lines(workspace: SessionWorkspace, path: str, lines: list[FoundSearchLine]) -> None:
     try:
         stat = workspace.files.stat(path)
     except (OSError, ValueError):
@@ -349,11 +351,13 @@ def _record_shown_lines(workspace: Workspace, path: str, lines: list[FoundLine])
         return
     real = workspace.files.real_path(path)
     workspace.read_cache.record_lines(real, stat.version, seen)
-    if workspace.edit_mode() == "anchored" and stat.size <= MAX_SNAPSHOT_CHARS:
+    if workspace.edit_mode() == "anchored" and stat.size <= MAX_FILE_SNAPSHOT_CHARS:
         _record_anchor_snapshot(workspace, path, real, seen)
 
 
-def _record_anchor_snapshot(workspace: Workspace, path: str, real: str, seen: list[tuple[int, str]]) -> None:
+def _record_anchor_snapshot(
+    workspace: SessionWorkspace, path: str, real: str, seen: list[tuple[int, str]]
+) -> None:
     """Stores the text of a searched file, to which the anchors in the grep result refer, if it has not changed since
     the search."""
     try:
@@ -367,17 +371,17 @@ def _record_anchor_snapshot(workspace: Workspace, path: str, real: str, seen: li
 
 
 def _make_grep_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    subject = f"/{pattern_argument(arguments, 'pattern')}/"
-    where = text_argument(arguments, "path")
-    glob = text_argument(arguments, "glob")
+    subject = f"/{search_pattern_argument(arguments, 'pattern')}/"
+    where = first_text_argument(arguments, "path")
+    glob = first_text_argument(arguments, "glob")
     subject += (f" in {where}" if where else "") + (f" ({glob})" if glob else "")
-    card = make_list_card("grep", subject, result, "lines")
-    matches = number_detail(result.details, "matches") if result else None
-    files = number_detail(result.details, "files") if result else None
+    card = make_item_list_card("grep", subject, result, "lines")
+    matches = number_in_result_details(result.details, "matches") if result else None
+    files = number_in_result_details(result.details, "files") if result else None
     if matches is None or files is None:
         return card
     told = [
-        group_matches_by_file(block, read_stored_highlights(result), where)
+        group_match_lines_by_file(block, read_stored_match_highlights(result), where)
         for block in card.blocks
         if isinstance(block, ListBlock)
     ]

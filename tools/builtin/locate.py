@@ -7,27 +7,29 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import msgspec
 
-from tools.arguments import text_argument
-from tools.base import Tool, ToolContext, ToolError
-from tools.effects import Effects
-from tools.files.path_arguments import path_exists, resolve_path_argument, resolve_path_arguments
+from tools.argument_schema import make_arguments_schema
+from tools.call_effects import Effects
+from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments, workspace_path_exists
 from tools.files.paths import display_path
-from tools.limits import count_lines
-from tools.patterns import late
-from tools.results import Card, TextBlock, ToolResult, text_result
-from tools.schema import make_arguments_schema
-from tools.text import escape_controls, one_line
-from tools.threads import StopFlag, ThreadedTool
-from tools.workspace import Workspace, workspace_of_context
+from tools.lazy_patterns import lazy_regex
+from tools.result_limits import count_lines
+from tools.session_workspace import SessionWorkspace, workspace_of_context
+from tools.streaming_arguments import first_text_argument
+from tools.text_sanitizing import escape_controls, one_line
+from tools.thread_work import RunToolInThread, StopFlag
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import Card, TextBlock, ToolResult, text_result
 
 if TYPE_CHECKING:
-    from tools.repomap.repository import IndexState, MappedRepository
+    from tools.repomap.mapped_repository import IndexState, MappedRepository
 
-_IDENTIFIER_PATTERN = late(r"`?(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*(?:\(\))?`?")
+_QUALIFIED_IDENTIFIER_PATTERN = lazy_regex(
+    r"`?(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*(?:\(\))?`?"
+)
 _MAX_LOCATE_TOKENS = 4000
-_CONFIDENT_MAP_TOKENS = 1000
+_MAX_MAP_TOKENS_IF_CONFIDENT = 1000
 _MORE_FILES_HINT = "more: true gives the rest."
-_FALLBACK_MAP_TOKENS = 500
+_MAX_MAP_TOKENS_WITHOUT_DEFINITION = 500
 """The maximum size, in tokens, of the folder map that is shown when nothing is found."""
 
 
@@ -58,7 +60,7 @@ def make_locate_tool() -> Tool:
         arguments=LocateArguments,
         effects=LocateArguments.effects,
         kind="search",
-        run=ThreadedTool(_run_locate_call),
+        run=RunToolInThread(_run_locate_call),
         show=_make_locate_card,
         snippet="Find where a symbol is, or the files a task is about",
         is_read_only=True,
@@ -78,13 +80,13 @@ def _run_locate_call(arguments: LocateArguments, context: ToolContext, stop: Sto
     if arguments.path is None and workspace.added.paths:
         return _locate_in_all_folders(workspace, folder, locate)
     result, repository = locate(folder), workspace.repository(folder)
-    if repository is None or repository is workspace.last_repository:
+    if repository is None or repository is workspace.last_used_repository:
         return result
     return text_result(f"{result.text}\n{_format_root_note(repository)}", details=result.details)
 
 
 def _locate_in_all_folders(
-    workspace: Workspace, folder: str, locate: Callable[[str], ToolResult]
+    workspace: SessionWorkspace, folder: str, locate: Callable[[str], ToolResult]
 ) -> ToolResult:
     """Answers a locate call from the working folder and all added folders. Guesses from one folder are dropped if
     another has a definition; without any answer, the overviews of all folders are given."""
@@ -101,7 +103,7 @@ def _locate_in_all_folders(
     kept = [one for one in answers if _rank_answer_certainty(one[1]) == best]
     texts = [
         result.text
-        if repository is workspace.last_repository
+        if repository is workspace.last_used_repository
         else f"{_format_root_note(repository)}\n{result.text}"
         for repository, result in kept
     ]
@@ -119,45 +121,45 @@ def _format_root_note(repository: "MappedRepository") -> str:
 
 
 def _locate_in_folder(
-    workspace: Workspace, folder: str, *, about: str, uses: bool, is_more: bool
+    workspace: SessionWorkspace, folder: str, *, about: str, uses: bool, is_more: bool
 ) -> ToolResult:
-    from tools.repomap.answer_texts import (  # noqa: PLC0415  (as above)
-        format_definitions,
+    from tools.repomap.map_answer_texts import (  # noqa: PLC0415  (as above)
+        format_definitions_of_name,
         format_map_answer,
         format_name_uses,
         truncate_to_tokens,
     )
-    from tools.repomap.session_map import folder_relative_to_root, list_known_files, repository_of  # noqa: PLC0415  (SQLite, parsers)
+    from tools.repomap.session_map import folder_relative_to_root, list_known_files, mapped_repository_of  # noqa: PLC0415  (SQLite, parsers)
 
-    repository = repository_of(workspace, folder)
+    repository = mapped_repository_of(workspace, folder)
     below = folder_relative_to_root(repository, folder, workspace)
-    if not path_exists(workspace, folder):
+    if not workspace_path_exists(workspace, folder):
         raise ToolError(f"{display_path(folder, workspace.cwd)} does not exist.")
-    repository.index_changes()
-    if _IDENTIFIER_PATTERN.fullmatch(about):
+    repository.index_changed_files()
+    if _QUALIFIED_IDENTIFIER_PATTERN.fullmatch(about):
         name = about.strip("`").removesuffix("()")
         near = list_known_files(repository, workspace)
         found, count = repository.find_definitions(name, below=below, near=near, searches_text=True)
-        used = repository.find_uses(name, below=below) if uses else None
+        used = repository.find_uses_of_name(name, below=below) if uses else None
         if found or (used is not None and used.listed_uses):
-            told = format_definitions(name, found, count, repository.index_state())
+            told = format_definitions_of_name(name, found, count, repository.index_state())
             if used is not None:
                 told += "\n" + format_name_uses(name, used)
             return text_result(
                 truncate_to_tokens(told, _MAX_LOCATE_TOKENS), details={"outline": True, "definitions": count}
             )
-    answer = repository.map_for_task(
+    answer = repository.map_files_for_task(
         about,
         below=below,
         known=list_known_files(repository, workspace),
-        sure_tokens=_CONFIDENT_MAP_TOKENS,
+        sure_tokens=_MAX_MAP_TOKENS_IF_CONFIDENT,
         is_more=is_more,
     )
     if not answer.ranked_map.files and is_more:
         return text_result("No more files are likely.", details={"files": 0})
     if not answer.ranked_map.files:
         # Not a guess: an overview of the folder for a model that does not know its names yet.
-        used = repository.map_folder(below, tokens=_FALLBACK_MAP_TOKENS)
+        used = repository.map_folder(below, tokens=_MAX_MAP_TOKENS_WITHOUT_DEFINITION)
         told = format_map_answer(answer, is_question=True)
         told += f" What is most used here:\n{format_map_answer(used, is_question=False)}"
         return text_result(told, details=_make_locate_details(0, used.index_state))
@@ -172,9 +174,9 @@ def _make_locate_details(files: int, state: "IndexState") -> dict[str, Any]:
 def _make_locate_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     given: Any = arguments.get("about")
     phrases = cast("list[Any]", given) if isinstance(given, list) else []
-    about = ", ".join(map(str, phrases)) or text_argument(arguments, "about")
+    about = ", ".join(map(str, phrases)) or first_text_argument(arguments, "about")
     subject = one_line(escape_controls(about))
-    path = text_argument(arguments, "path")
+    path = first_text_argument(arguments, "path")
     if path:
         subject += f" in {one_line(escape_controls(path))}"
     if result is None:

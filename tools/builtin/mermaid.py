@@ -7,18 +7,18 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from tools.arguments import text_argument
-from tools.base import Tool, ToolContext, ToolError, no_effects
-from tools.results import Card, FileBlock, TextBlock, ToolResult, text_result
-from tools.schema import make_arguments_schema
-from tools.text import escape_controls, one_line, render_plain_output
-from tools.workspace import Workspace, workspace_of_context
+from tools.argument_schema import make_arguments_schema
+from tools.session_workspace import SessionWorkspace, workspace_of_context
+from tools.streaming_arguments import first_text_argument
+from tools.text_sanitizing import escape_controls, one_line, render_plain_output
+from tools.tool_definition import Tool, ToolContext, ToolError, declare_no_effects
+from tools.tool_result_values import Card, FileBlock, TextBlock, ToolResult, text_result
 
 _MAX_MERMAID_SOURCE_CHARS: Final = 64 * 1024
-_MAX_SPACING_CELLS: Final = 60
+_MAX_MERMAID_SPACING_CELLS: Final = 60
 """Maximum spacing in cells; larger values make the diagram unreadable."""
-_DRAWING_TIMEOUT: Final = 2.0
-_FOLDED_DIAGRAM_LINES: Final = 6
+_MERMAID_DRAWING_TIMEOUT: Final = 2.0
+_FOLDED_MERMAID_LINES: Final = 6
 
 
 class MermaidConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -39,7 +39,7 @@ def make_mermaid_tool() -> Tool:
         description="Draw a Mermaid diagram as text. Returns the picture; all of it is also saved as an artifact.",
         schema=make_arguments_schema(MermaidArguments),
         arguments=MermaidArguments,
-        effects=no_effects,
+        effects=declare_no_effects,
         run=_run_mermaid_call,
         show=_make_mermaid_card,
         snippet="Draw Mermaid diagrams as text",
@@ -56,7 +56,9 @@ async def _run_mermaid_call(arguments: MermaidArguments, context: ToolContext) -
     options, ignored = _renderer_options(config)
     try:
         # A thread cannot be stopped: the result is abandoned after the timeout.
-        picture = await asyncio.wait_for(asyncio.to_thread(_draw_diagram, source, options), _DRAWING_TIMEOUT)
+        picture = await asyncio.wait_for(
+            asyncio.to_thread(_draw_diagram, source, options), _MERMAID_DRAWING_TIMEOUT
+        )
     except TimeoutError:
         raise ToolError("The diagram takes too long to draw. Draw a part of it.") from None
     told = [f"[Ignored: {name}, which the text drawing does not support.]" for name in ignored]
@@ -78,7 +80,7 @@ def _renderer_options(config: MermaidConfig) -> tuple[dict[str, Any], tuple[str,
 
 
 def _clamp_spacing(number: float) -> int:
-    return int(max(0, min(_MAX_SPACING_CELLS, number))) if number == number else 0
+    return int(max(0, min(_MAX_MERMAID_SPACING_CELLS, number))) if number == number else 0
 
 
 def _draw_diagram(source: str, options: Mapping[str, Any]) -> str:
@@ -105,7 +107,7 @@ def _find_diagram_type_line(source: str) -> str:
     return f"Line {number}: {one_line(line.strip())[:120]}"
 
 
-def _save_diagram_artifact(workspace: Workspace, picture: str) -> str:
+def _save_diagram_artifact(workspace: SessionWorkspace, picture: str) -> str:
     try:
         artifact, descriptor = workspace.artifacts.create("render_mermaid")
     except OSError as problem:
@@ -114,7 +116,7 @@ def _save_diagram_artifact(workspace: Workspace, picture: str) -> str:
         with os.fdopen(descriptor, "wb") as file:
             file.write(picture.encode() + b"\n")
     finally:
-        workspace.artifacts.mark_ended(artifact)
+        workspace.artifacts.mark_artifact_complete(artifact)
     return artifact.uri
 
 
@@ -122,8 +124,8 @@ def _make_mermaid_card(arguments: Mapping[str, Any], result: ToolResult | None) 
     source = arguments.get("mermaid")
     source = escape_controls(source).strip("\n") if isinstance(source, str) else ""
     blocks: tuple[FileBlock | TextBlock, ...] = (
-        FileBlock(path="diagram.mmd", text=source, folds=_FOLDED_DIAGRAM_LINES),
+        FileBlock(path="diagram.mmd", text=source, folds=_FOLDED_MERMAID_LINES),
     )
     if result is not None:
         blocks = (*blocks, TextBlock(text=escape_controls(result.text)))
-    return Card(title="render mermaid", subject=text_argument(arguments, "mermaid"), blocks=blocks)
+    return Card(title="render mermaid", subject=first_text_argument(arguments, "mermaid"), blocks=blocks)

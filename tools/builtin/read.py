@@ -6,11 +6,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from tools.amounts import pluralized
-from tools.argument_aliases import PATH_ALIASES, make_alias_resolver
-from tools.arguments import number_argument, number_detail, text_argument
-from tools.base import Tool, ToolContext, ToolError
-from tools.builtin.read_formats import (
+from tools.argument_aliases import PATH_ARGUMENT_ALIASES, make_alias_resolver
+from tools.argument_schema import UNDECLARED_ARGUMENT_META, make_arguments_schema
+from tools.builtin.read_other_formats import (
     is_binary_data,
     is_image_data,
     make_binary_file_error,
@@ -20,36 +18,46 @@ from tools.builtin.read_formats import (
     read_file_head,
     read_notebook_text,
 )
+from tools.call_effects import NO_CALL_EFFECTS, Effects
 from tools.edits.anchored_pages import make_anchored_page, record_shown_notebook_lines
-from tools.edits.dialects.anchors import remove_anchors_from_rows
-from tools.effects import NO_EFFECTS, Effects
-from tools.filemap.outline_results import SymbolLines, find_symbol_lines, outline_result
-from tools.files.artifacts import ARTIFACT_SCHEME
-from tools.files.file_errors import file_error
-from tools.files.line_index import FileShrank
-from tools.files.listing import list_directory
-from tools.files.pages import BinaryFile, Page, PageRequest, load_page, page_notice
-from tools.files.path_arguments import path_exists, resolve_path_argument, resolve_path_arguments
+from tools.edits.dialects.line_anchors import remove_anchors_from_rows
+from tools.file_and_process_operations import FileStat
+from tools.filemap.outline_results import SymbolLines, find_symbol_lines, make_outline_result
+from tools.files.directory_listing import list_directory
+from tools.files.file_errors import make_file_error
+from tools.files.file_pages import (
+    CannotReadBinaryFile,
+    FilePage,
+    FilePageRequest,
+    format_page_notice,
+    read_file_page,
+)
+from tools.files.line_index import FileShrankSinceIndexed
+from tools.files.output_artifacts import ARTIFACT_SCHEME
+from tools.files.path_arguments import resolve_path_argument, resolve_path_arguments, workspace_path_exists
 from tools.files.paths import display_path
-from tools.operations import FileStat
-from tools.patterns import late
-from tools.results import (
+from tools.lazy_patterns import lazy_regex
+from tools.number_formatting import count_with_noun
+from tools.session_workspace import SessionWorkspace, workspace_of_context
+from tools.streaming_arguments import first_text_argument, number_argument, number_in_result_details
+from tools.text_sanitizing import escape_controls, one_line
+from tools.thread_work import RunToolInThread, StopFlag
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import (
     Card,
     FileBlock,
     ImageBlock,
     ImagePart,
     TextPart,
     ToolResult,
-    make_failed_card,
+    make_failed_call_card,
     text_result,
 )
-from tools.schema import UNDECLARED_ARGUMENT, make_arguments_schema
-from tools.text import escape_controls, one_line
-from tools.threads import StopFlag, ThreadedTool
-from tools.workspace import Workspace, workspace_of_context
 
-_PATH_WITH_RANGE_PATTERN = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
-_ANCHOR_CONTEXT_LINES = 3
+_PATH_WITH_LINE_RANGE_PATTERN = lazy_regex(
+    r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL
+)
+_CONTEXT_LINES_OF_ANCHORED_RANGE = 3
 """The number of lines shown around a requested range when lines have anchors, because edits are often just beside
 it."""
 
@@ -73,13 +81,13 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     symbol: Annotated[
         str | None, msgspec.Meta(description="Read just the lines of this function, class, heading or key")
     ] = None
-    end_line: Annotated[int | None, UNDECLARED_ARGUMENT] = None
+    end_line: Annotated[int | None, UNDECLARED_ARGUMENT_META] = None
 
     def effects(self, context: ToolContext) -> Effects:
         if self.path.strip().startswith(ARTIFACT_SCHEME):
-            return NO_EFFECTS
+            return NO_CALL_EFFECTS
         # The path may be a file name that ends in a range, and such a file may be created before the call runs.
-        match = _PATH_WITH_RANGE_PATTERN.fullmatch(self.path.strip())
+        match = _PATH_WITH_LINE_RANGE_PATTERN.fullmatch(self.path.strip())
         return Effects(reads=resolve_path_arguments(context, self.path, *((match["path"],) if match else ())))
 
 
@@ -97,7 +105,7 @@ def make_read_tool() -> Tool:
         effects=ReadArguments.effects,
         kind="read",
         prepare=_resolve_aliases,
-        run=ThreadedTool(_run_read_call),
+        run=RunToolInThread(_run_read_call),
         show=_make_read_card,
         snippet="Read files",
         guidelines=("Use read to look into files, not cat or sed",),
@@ -107,7 +115,7 @@ def make_read_tool() -> Tool:
 
 _resolve_aliases = make_alias_resolver(
     ReadArguments,
-    PATH_ALIASES,
+    PATH_ARGUMENT_ALIASES,
     dict.fromkeys(("start", "start_line", "line", "from", "line_start", "first_line"), "offset"),
     dict.fromkeys(("head", "lines", "num_lines", "max_lines", "line_count", "count"), "limit"),
     dict.fromkeys(("last", "last_lines", "tail_lines"), "tail"),
@@ -120,7 +128,7 @@ class _ReadTarget(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     display_path: str
     file_stat: FileStat
-    page_request: PageRequest
+    page_request: FilePageRequest
 
 
 def _run_read_call(arguments: ReadArguments, context: ToolContext, stop: StopFlag) -> ToolResult:
@@ -130,7 +138,7 @@ def _run_read_call(arguments: ReadArguments, context: ToolContext, stop: StopFla
 
 
 def _read_target(
-    arguments: ReadArguments, context: ToolContext, workspace: Workspace, stop: StopFlag
+    arguments: ReadArguments, context: ToolContext, workspace: SessionWorkspace, stop: StopFlag
 ) -> ToolResult:
     target = _resolve_read_target(arguments, context, workspace)
     if target.file_stat.kind == "directory":
@@ -144,19 +152,21 @@ def _read_target(
     try:
         return _read_file(arguments, context, workspace, target, stop)
     except OSError as problem:
-        raise file_error(problem, "read", target.path, workspace.files) from None
-    except FileShrank:
+        raise make_file_error(problem, "read", target.path, workspace.files) from None
+    except FileShrankSinceIndexed:
         raise ToolError(f"{target.display_path} became shorter while it was read. Read it again.") from None
 
 
-def _resolve_read_target(arguments: ReadArguments, context: ToolContext, workspace: Workspace) -> _ReadTarget:
+def _resolve_read_target(
+    arguments: ReadArguments, context: ToolContext, workspace: SessionWorkspace
+) -> _ReadTarget:
     offset, limit = arguments.offset, arguments.limit
     if arguments.end_line is not None and limit is None:
         limit = max(1, arguments.end_line - (offset or 1) + 1)
     raw = arguments.path
     if raw.strip().startswith(ARTIFACT_SCHEME):
         path, offset, limit = _resolve_artifact(workspace, raw.strip(), offset, limit)
-        request = PageRequest(offset=offset, limit=limit, is_output=True)
+        request = FilePageRequest(offset=offset, limit=limit, is_output=True)
         return _ReadTarget(
             path=path, display_path=raw.strip(), file_stat=workspace.files.stat(path), page_request=request
         )
@@ -166,20 +176,20 @@ def _resolve_read_target(arguments: ReadArguments, context: ToolContext, workspa
     try:
         stat = workspace.files.stat(path)
     except OSError as problem:
-        raise file_error(problem, "read", path, workspace.files) from None
-    request = PageRequest(offset=offset, limit=limit, tail=arguments.tail if offset is None else None)
+        raise make_file_error(problem, "read", path, workspace.files) from None
+    request = FilePageRequest(offset=offset, limit=limit, tail=arguments.tail if offset is None else None)
     return _ReadTarget(
         path=path, display_path=display_path(path, context.cwd), file_stat=stat, page_request=request
     )
 
 
 def _split_path_and_range(
-    workspace: Workspace, raw: str, context: ToolContext
+    workspace: SessionWorkspace, raw: str, context: ToolContext
 ) -> "tuple[str, re.Match[str] | None]":
     """Splits a path such as `a.py:3-5` into the file and the range of lines, unless a file has that whole name."""
     path = resolve_path_argument(workspace, raw, context)
-    match = _PATH_WITH_RANGE_PATTERN.fullmatch(raw.strip())
-    if match is None or path_exists(workspace, path):
+    match = _PATH_WITH_LINE_RANGE_PATTERN.fullmatch(raw.strip())
+    if match is None or workspace_path_exists(workspace, path):
         return path, None
     return resolve_path_argument(workspace, match["path"], context), match
 
@@ -195,10 +205,10 @@ def _offset_and_limit(
 
 
 def _resolve_artifact(
-    workspace: Workspace, uri: str, offset: int | None, limit: int | None
+    workspace: SessionWorkspace, uri: str, offset: int | None, limit: int | None
 ) -> tuple[str, int | None, int | None]:
     body = uri.removeprefix(ARTIFACT_SCHEME)
-    match = _PATH_WITH_RANGE_PATTERN.fullmatch(body)
+    match = _PATH_WITH_LINE_RANGE_PATTERN.fullmatch(body)
     if match:
         offset, limit = _offset_and_limit(match, offset, limit)
         body = match["path"]
@@ -209,7 +219,11 @@ def _resolve_artifact(
 
 
 def _read_folder(
-    arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _ReadTarget, stop: StopFlag
+    arguments: ReadArguments,
+    context: ToolContext,
+    workspace: SessionWorkspace,
+    target: _ReadTarget,
+    stop: StopFlag,
 ) -> ToolResult:
     """Answers a read of a folder with its repository map, or with one of the map's symbols."""
     from tools.repomap.folder_results import find_symbol_in_folder, make_folder_map_result  # noqa: PLC0415  (SQLite, parsers)
@@ -228,18 +242,22 @@ def _read_folder(
     return msgspec.structs.replace(result, content=(TextPart(text=head + result.text),))
 
 
-def _list_directory(workspace: Workspace, target: _ReadTarget) -> ToolResult:
+def _list_directory(workspace: SessionWorkspace, target: _ReadTarget) -> ToolResult:
     try:
         listing = list_directory(workspace.files, target.path)
     except OSError as problem:
-        raise file_error(problem, "list", target.path, workspace.files) from None
+        raise make_file_error(problem, "list", target.path, workspace.files) from None
     hint = "[Read one of them by its path, or search with find or grep.]"
     text = f"{target.display_path} is a directory. Its entries:\n{listing.text}\n\n{hint}"
     return text_result(text, details={"directory": True, "entries": listing.total})
 
 
 def _read_file(
-    arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _ReadTarget, stop: StopFlag
+    arguments: ReadArguments,
+    context: ToolContext,
+    workspace: SessionWorkspace,
+    target: _ReadTarget,
+    stop: StopFlag,
 ) -> ToolResult:
     with workspace.files.open(target.path) as file:
         head = read_file_head(file)
@@ -251,17 +269,19 @@ def _read_file(
         request = target.page_request
         symbol: SymbolLines | None = None
         if arguments.map:
-            return outline_result(target.path, target.display_path, workspace, context.model_window, stop)
+            return make_outline_result(
+                target.path, target.display_path, workspace, context.model_window, stop
+            )
         if arguments.symbol:
             found = find_symbol_lines(target.path, target.display_path, arguments.symbol, workspace, stop)
             if isinstance(found, ToolResult):
                 return found
             symbol = found
             count = symbol.last - symbol.first + 1
-            request = PageRequest(offset=symbol.first, limit=count, symbol=symbol.description)
+            request = FilePageRequest(offset=symbol.first, limit=count, symbol=symbol.description)
         is_anchored = workspace.edit_mode() == "anchored" and not request.is_output
         if is_anchored:
-            request = request.with_context(_ANCHOR_CONTEXT_LINES)
+            request = request.with_surrounding_lines(_CONTEXT_LINES_OF_ANCHORED_RANGE)
         if notebook is not None:
             made = make_notebook_page_result(notebook, target.path, request, is_anchored=is_anchored)
             record_shown_notebook_lines(workspace, target.path, target.file_stat.version, notebook, made)
@@ -269,7 +289,7 @@ def _read_file(
         file.seek(0)
         real = target.path if request.is_output else workspace.files.real_path(target.path)
         try:
-            page = load_page(
+            page = read_file_page(
                 file,
                 real,
                 target.file_stat.version,
@@ -277,7 +297,7 @@ def _read_file(
                 workspace.line_indexes,
                 stop,
             )
-        except BinaryFile:
+        except CannotReadBinaryFile:
             raise make_binary_file_error(head, target.display_path, target.file_stat.size) from None
         if is_anchored:
             page = make_anchored_page(workspace, target.path, page, real)
@@ -286,7 +306,7 @@ def _read_file(
 
 def _add_symbol_members(result: ToolResult, symbol: SymbolLines | None) -> ToolResult:
     """Adds the list of members to the result of reading a symbol that is larger than a page."""
-    last = number_detail(result.details, "lastLine")
+    last = number_in_result_details(result.details, "lastLine")
     if symbol is None or not symbol.members or last is None or last >= symbol.last:
         return result
     text = f"{result.text}\n\nInside {symbol.name}:\n{symbol.members}"
@@ -295,10 +315,10 @@ def _add_symbol_members(result: ToolResult, symbol: SymbolLines | None) -> ToolR
 
 def _make_page_result(
     arguments: ReadArguments,
-    workspace: Workspace,
+    workspace: SessionWorkspace,
     target: _ReadTarget,
-    request: PageRequest,
-    page: Page,
+    request: FilePageRequest,
+    page: FilePage,
     real: str,
 ) -> ToolResult:
     if page.total_lines == 0:
@@ -313,7 +333,7 @@ def _make_page_result(
         workspace.read_cache.record_lines(
             real, target.file_stat.version, enumerate(page.lines, page.first_line)
         )
-    notes = [page_notice(page, request, target.path)]
+    notes = [format_page_notice(page, request, target.path)]
     if not page.encoding.is_utf8 or page.encoding.byte_order_mark:
         notes.append(f"Encoding: {page.encoding.label}")
     elif "\ufffd" in page.text:
@@ -330,7 +350,7 @@ def _make_page_result(
     truncation = page.truncation()
     if truncation:
         details["truncation"] = truncation.details()
-        is_plain = arguments.limit is None and not request.is_range
+        is_plain = arguments.limit is None and not request.requests_line_range
         if is_plain and not arguments.symbol and not request.is_output:
             details["map"] = make_partial_page_details(target.path, page.first_line, page.last_line)
     if not page.encoding.is_utf8 or page.encoding.byte_order_mark:
@@ -339,32 +359,32 @@ def _make_page_result(
 
 
 def _make_read_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    path = text_argument(arguments, "path")
+    path = first_text_argument(arguments, "path")
     subject = path + _format_range_label(arguments)
     if result is None:
         return Card(title="read", subject=subject)
     if result.is_error:
-        return make_failed_card("read", subject, result)
+        return make_failed_call_card("read", subject, result)
     image = next((part for part in result.content if isinstance(part, ImagePart)), None)
     if image is not None:
-        width = number_detail(result.details, "image", "width") or 0
-        height = number_detail(result.details, "image", "height") or 0
-        count = number_detail(result.details, "image", "bytes") or len(image.data) * 3 // 4
+        width = number_in_result_details(result.details, "image", "width") or 0
+        height = number_in_result_details(result.details, "image", "height") or 0
+        count = number_in_result_details(result.details, "image", "bytes") or len(image.data) * 3 // 4
         summary = f"{width}×{height}" if width else image.mime_type
         block = ImageBlock(
             mime_type=image.mime_type, byte_count=count, data=image.data, width=width, height=height
         )
         return Card(title="read", subject=subject, summary=summary, blocks=(block,))
-    first = number_detail(result.details, "firstLine") or number_argument(arguments, "offset") or 1
-    last = number_detail(result.details, "lastLine")
-    total = number_detail(result.details, "totalLines")
+    first = number_in_result_details(result.details, "firstLine") or number_argument(arguments, "offset") or 1
+    last = number_in_result_details(result.details, "lastLine")
+    total = number_in_result_details(result.details, "totalLines")
     text, note = _split_page_notice(result.text)
     if result.details and result.details.get("anchored"):
         text = remove_anchors_from_rows(text)
     summary = ""
     if last is not None and total is not None:
         shown = last - first + 1
-        lines = pluralized(total, "line")
+        lines = count_with_noun(total, "line")
         summary = lines if shown >= total else f"{shown:,} of {lines}"
     return Card(
         title="read",
@@ -375,7 +395,7 @@ def _make_read_card(arguments: Mapping[str, Any], result: ToolResult | None) -> 
 
 
 def _format_range_label(arguments: Mapping[str, Any]) -> str:
-    symbol = text_argument(arguments, "symbol")
+    symbol = first_text_argument(arguments, "symbol")
     if symbol:
         return f" {one_line(symbol)}"
     if arguments.get("map"):

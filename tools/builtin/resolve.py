@@ -5,16 +5,16 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from tools.arguments import text_argument
-from tools.base import Tool, ToolContext, ToolError
+from tools.argument_schema import make_arguments_schema
+from tools.call_effects import Effects
 from tools.edits.edit_card import make_edit_card
 from tools.edits.staged_actions import UnknownStagedAction
-from tools.effects import Effects
-from tools.files.file_errors import file_error
-from tools.results import Card, ToolResult, text_result
-from tools.schema import make_arguments_schema
-from tools.text import escape_controls
-from tools.workspace import workspace_of_context
+from tools.files.file_errors import make_file_error
+from tools.session_workspace import workspace_of_context
+from tools.streaming_arguments import first_text_argument
+from tools.text_sanitizing import escape_controls
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import Card, ToolResult, text_result
 
 
 class ResolveArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,11 @@ class ResolveArguments(msgspec.Struct, frozen=True, kw_only=True):
     def effects(self, context: ToolContext) -> Effects:
         is_applied = self.action == "apply"
         return Effects(
-            writes=tuple(workspace_of_context(context).staged_actions.affected_paths(self.id, self.files))
+            writes=tuple(
+                workspace_of_context(context).staged_actions.paths_written_by_staged_action(
+                    self.id, self.files
+                )
+            )
             if is_applied
             else (),
             acts_as="edit",
@@ -61,7 +65,7 @@ def make_resolve_tool() -> Tool:
 async def run_resolve(arguments: ResolveArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of_context(context)
     try:
-        resolved = await workspace.staged_actions.resolve_action(
+        resolved = await workspace.staged_actions.resolve_staged_action(
             arguments.id,
             arguments.action,
             arguments.reason,
@@ -72,7 +76,7 @@ async def run_resolve(arguments: ResolveArguments, context: ToolContext) -> Tool
     except UnknownStagedAction as problem:
         raise ToolError(str(problem)) from None
     except OSError as problem:
-        raise file_error(problem, "write", str(problem.filename), workspace.files) from None
+        raise make_file_error(problem, "write", str(problem.filename), workspace.files) from None
     staged = resolved.staged
     if not resolved.is_done:
         raise ToolError(resolved.text)
@@ -86,6 +90,6 @@ async def run_resolve(arguments: ResolveArguments, context: ToolContext) -> Tool
 
 
 def _make_resolve_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    action = text_argument(arguments, "action")
-    subject = " ".join(part for part in (action, text_argument(arguments, "id")) if part)
+    action = first_text_argument(arguments, "action")
+    subject = " ".join(part for part in (action, first_text_argument(arguments, "id")) if part)
     return make_edit_card("resolve", subject, result, lambda: "")

@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from tools.box.policy import Box, with_private_folder
+from tools.box.sandbox_policy import SandboxPolicy, add_private_folder_to_policy
 from tools.diagnostics import output_parsers
 from tools.diagnostics.checkers import CannotStartChecker, CheckerCommand
-from tools.diagnostics.problems import CodeProblem
-from tools.operations import CommandLine
+from tools.diagnostics.code_problems import CodeProblem
+from tools.file_and_process_operations import CommandLine
 from tools.running.limited_program import ProgramOutput, run_limited_program
 from tools.running.local_processes import LocalProcesses
 
@@ -25,13 +25,13 @@ class CheckerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
 
     processes: LocalProcesses
     environment: Mapping[str, str]
-    box: Box | None
+    box: SandboxPolicy | None
     seconds: float
     private_folder: Callable[[str], Path]
     """Creates a folder that is hidden from sandboxed programs unless their policy adds it."""
 
     def with_readable_folder(self, folder: str) -> "CheckerEnvironment":
-        return msgspec.structs.replace(self, box=self.box and with_private_folder(self.box, folder))
+        return msgspec.structs.replace(self, box=self.box and add_private_folder_to_policy(self.box, folder))
 
 
 class CheckerResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ async def run_checker(
     how: CheckerCommand,
     around: CheckerEnvironment,
     *,
-    place: output_parsers.ResolvePath,
+    place: output_parsers.ResolveCheckerPath,
     works_in: str,
     argv: tuple[str, ...],
     text: bytes = b"",
@@ -61,7 +61,7 @@ async def run_checker(
         found = await asyncio.to_thread(
             lambda: how.parse_output(whole.decode("utf-8", "replace"), how.name, place)
         )
-    except output_parsers.UnreadableOutput as problem:
+    except output_parsers.UnreadableCheckerOutput as problem:
         if said.is_output_cut:
             raise CannotStartChecker(
                 f"{how.name} said more than {MAX_CHECKER_OUTPUT_BYTES >> 20} MB"
@@ -80,7 +80,7 @@ def _format_checker_failure(how: CheckerCommand, said: ProgramOutput, why: str) 
     ]
     lines = [line for line in told.decode("utf-8", "replace").splitlines() if line.strip()]
     line = next((line for line in lines if "rror" in line), lines[0] if lines else "")
-    words = why or output_parsers.clean_problem_text(line, output_parsers.MAX_READ_PROBLEM_CHARS)
+    words = why or output_parsers.clean_problem_text(line, output_parsers.MAX_PARSED_PROBLEM_CHARS)
     return f"{how.name} failed (exit code {said.exit_code})" + (f": {words}" if words else "")
 
 

@@ -12,27 +12,27 @@ from typing import Final
 import msgspec
 
 from tools.diagnostics import output_parsers
-from tools.files.existence import is_dir, is_file
-from tools.patterns import late
-from tools.running.own_programs import find_own_program
-from tools.searching.globs import compile_path_glob
+from tools.files.path_existence import is_dir, is_file
+from tools.lazy_patterns import lazy_regex
+from tools.running.programs_outside_project import find_program_outside_project
+from tools.searching.path_globs import compile_path_glob
 
 FILES_PLACEHOLDER: Final = "{files}"
 """The placeholder in a user's check command that stands for the changed files."""
-_LOCAL_BIN_FOLDERS: Final = (".venv/bin", "venv/bin", "node_modules/.bin")
+_PROJECT_PROGRAM_FOLDERS: Final = (".venv/bin", "venv/bin", "node_modules/.bin")
 _ESLINT_CONFIG_NAMES: Final = (
     *(f"eslint.config.{ending}" for ending in ("js", "mjs", "cjs", "ts", "mts", "cts")),
     *(f".eslintrc{ending}" for ending in ("", ".js", ".cjs", ".json", ".yml", ".yaml")),
 )
-_COMMAND_RUNNERS: Final = frozenset(
+_PROGRAMS_THAT_RUN_OTHERS: Final = frozenset(
     {"python", "node", "sh", "bash", "env", "npx", "npm", "pnpm", "yarn", "bunx", "bun", "uv", "uvx"}
     | {"poetry", "run", "exec"}
 )
 _UNTRUSTED_FOLDER_REASON: Final = "the folder is not trusted (--approve trusts it for one run)"
-_MAX_PROJECT_REFERENCES: Final = 8
-_MAX_CONFIG_BYTES: Final = 256 << 10
-_EMPTY_FILES_PATTERN: Final = late(r'"files"\s*:\s*\[\s*\]')
-_PROJECT_REFERENCE_PATTERN: Final = late(r'\{\s*"path"\s*:\s*"([^"\\]+)"')
+_MAX_TSCONFIG_REFERENCES: Final = 8
+_MAX_TSCONFIG_BYTES: Final = 256 << 10
+_TSCONFIG_WITHOUT_FILES_PATTERN: Final = lazy_regex(r'"files"\s*:\s*\[\s*\]')
+_TSCONFIG_REFERENCE_PATTERN: Final = lazy_regex(r'\{\s*"path"\s*:\s*"([^"\\]+)"')
 
 
 class CannotStartChecker(Exception):
@@ -46,7 +46,7 @@ class CheckerCommand(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     folder: str
     """The checker's working directory, below the session's folder, with links resolved."""
-    parse_output: output_parsers.ParseOutput
+    parse_output: output_parsers.ParseCheckerOutput
     reads_both_streams: bool = False
     """Whether problems may appear on either output stream."""
     expected_exit_codes: tuple[int, ...] = (0, 1)
@@ -57,7 +57,7 @@ class CheckerCommand(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments for checking a text on stdin, if supported; the path is appended."""
 
 
-class CheckedFolder(msgspec.Struct, frozen=True, kw_only=True):
+class CheckedProjectFolder(msgspec.Struct, frozen=True, kw_only=True):
     """The folder whose files are checked: whether its programs are trusted, and the environment in which others are
     found."""
 
@@ -68,8 +68,8 @@ class CheckedFolder(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
 
 
-def select_files_by_command(
-    commands: Mapping[str, Sequence[str]], files: Iterable[str], ground: CheckedFolder
+def group_files_by_check_command(
+    commands: Mapping[str, Sequence[str]], files: Iterable[str], ground: CheckedProjectFolder
 ) -> dict[str, list[str]]:
     """Returns for each configured check command the files that its glob selects, relative to the folder."""
     found: dict[str, list[str]] = {}
@@ -89,7 +89,9 @@ def select_files_by_command(
     return found
 
 
-def make_checker_commands(command: str, files: Sequence[str], ground: CheckedFolder) -> list[CheckerCommand]:
+def make_checker_commands(
+    command: str, files: Sequence[str], ground: CheckedProjectFolder
+) -> list[CheckerCommand]:
     """Returns the command lines that check these files with one program; none if the project does not use it. Raises
     `CannotStartChecker`."""
     if command == "ruff":
@@ -101,7 +103,7 @@ def make_checker_commands(command: str, files: Sequence[str], ground: CheckedFol
     return [_make_custom_command(command, files, ground)]
 
 
-def _make_ruff_command(files: Sequence[str], ground: CheckedFolder) -> CheckerCommand:
+def _make_ruff_command(files: Sequence[str], ground: CheckedProjectFolder) -> CheckerCommand:
     program = _find_program("ruff", files[0], ground)
     # Without a cache, so that no files are left behind in the folder.
     argv = (program, "check", "--output-format=json", "--no-cache", "--force-exclude", "--no-fix")
@@ -114,7 +116,7 @@ def _make_ruff_command(files: Sequence[str], ground: CheckedFolder) -> CheckerCo
     )
 
 
-def _make_eslint_commands(files: Sequence[str], ground: CheckedFolder) -> list[CheckerCommand]:
+def _make_eslint_commands(files: Sequence[str], ground: CheckedProjectFolder) -> list[CheckerCommand]:
     configured_files = [file for file in files if _find_nearest_parent(file, ground, _has_eslint_config)]
     if not configured_files:
         return []
@@ -141,7 +143,7 @@ def _has_eslint_config(folder: Path) -> bool:
     return '"eslintConfig"' in _read_small_text(folder / "package.json")
 
 
-def _make_tsc_commands(files: Sequence[str], ground: CheckedFolder) -> list[CheckerCommand]:
+def _make_tsc_commands(files: Sequence[str], ground: CheckedProjectFolder) -> list[CheckerCommand]:
     configs: dict[str, list[str]] = {}
     for file in files:
         folder = _find_nearest_parent(file, ground, lambda folder: is_file(folder / "tsconfig.json"))
@@ -172,12 +174,12 @@ def _make_tsc_commands(files: Sequence[str], ground: CheckedFolder) -> list[Chec
 def _read_referenced_projects(folder: Path) -> list[str]:
     """Returns the projects that a TypeScript configuration refers to, if it does nothing else."""
     text = _read_small_text(folder / "tsconfig.json")
-    if not _EMPTY_FILES_PATTERN.search(text):
+    if not _TSCONFIG_WITHOUT_FILES_PATTERN.search(text):
         return ["tsconfig.json"]
-    return _PROJECT_REFERENCE_PATTERN.findall(text)[:_MAX_PROJECT_REFERENCES] or ["tsconfig.json"]
+    return _TSCONFIG_REFERENCE_PATTERN.findall(text)[:_MAX_TSCONFIG_REFERENCES] or ["tsconfig.json"]
 
 
-def _make_custom_command(command: str, files: Sequence[str], ground: CheckedFolder) -> CheckerCommand:
+def _make_custom_command(command: str, files: Sequence[str], ground: CheckedProjectFolder) -> CheckerCommand:
     if not ground.is_folder_trusted:
         raise CannotStartChecker(
             f"`{command}` may run what is in this folder, and {_UNTRUSTED_FOLDER_REASON}"
@@ -207,15 +209,15 @@ def _make_custom_command(command: str, files: Sequence[str], ground: CheckedFold
 def _checker_name(words: Sequence[str]) -> str:
     """Returns the name of the program that checks, without a runner such as `npx` before it."""
     names = [word.rpartition("/")[2] for word in words if not word.startswith(("-", "{"))]
-    own = [name for name in names if name.rstrip("0123456789.") not in _COMMAND_RUNNERS]
+    own = [name for name in names if name.rstrip("0123456789.") not in _PROGRAMS_THAT_RUN_OTHERS]
     return (own or names)[0]
 
 
-def _find_program(name: str, file: str, ground: CheckedFolder) -> str:
+def _find_program(name: str, file: str, ground: CheckedProjectFolder) -> str:
     """Finds a checking program in the project folder, if that is trusted, otherwise in the system. Raises
     `CannotStartChecker`."""
     if ground.is_folder_trusted:
-        for place in _LOCAL_BIN_FOLDERS:
+        for place in _PROJECT_PROGRAM_FOLDERS:
             folder = _find_nearest_parent(
                 file, ground, lambda folder, place=place: _is_executable_file(folder / place / name)
             )
@@ -225,7 +227,7 @@ def _find_program(name: str, file: str, ground: CheckedFolder) -> str:
             if os.path.isabs(entry) and _is_executable_file(Path(entry) / name):  # noqa: PTH117  (an empty entry is no Path)
                 return str(Path(entry) / name)
     else:
-        found = find_own_program(name, outside=Path(ground.root_folder), env=ground.environment)
+        found = find_program_outside_project(name, outside=Path(ground.root_folder), env=ground.environment)
         if found is not None:
             return found
     raise CannotStartChecker(f"{name} is not found")
@@ -235,7 +237,7 @@ def _is_executable_file(path: Path) -> bool:
     return is_file(path) and os.access(path, os.X_OK)
 
 
-def _find_nearest_parent(file: str, ground: CheckedFolder, has: Callable[[Path], bool]) -> Path | None:
+def _find_nearest_parent(file: str, ground: CheckedProjectFolder, has: Callable[[Path], bool]) -> Path | None:
     """Returns the nearest parent folder of a file, up to the session's folder, that fulfils the condition `has`."""
     root = Path(ground.root_folder)
     for folder in (root / file).parents:
@@ -249,6 +251,6 @@ def _find_nearest_parent(file: str, ground: CheckedFolder, has: Callable[[Path],
 def _read_small_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(_MAX_CONFIG_BYTES).decode("utf-8", "replace")
+            return file.read(_MAX_TSCONFIG_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

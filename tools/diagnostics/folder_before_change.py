@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tools.diagnostics.problems import FileChangeTexts
+from tools.diagnostics.code_problems import FileChangeTexts
 
-_SKIPPED_FOLDERS: Final = frozenset({".git", ".hg", ".svn"})
+_FOLDERS_NOT_LINKED: Final = frozenset({".git", ".hg", ".svn"})
 _MAX_LINKED_ENTRIES: Final = 100_000
 
 
@@ -47,7 +47,7 @@ class FolderBeforeChange:
             self._entry_count += 1
             if self._entry_count > _MAX_LINKED_ENTRIES:
                 raise OSError("The folders of what was changed hold too much")
-            if name not in here and name not in inner and name not in _SKIPPED_FOLDERS:
+            if name not in here and name not in inner and name not in _FOLDERS_NOT_LINKED:
                 (image / name).symlink_to(real / name)
         for name, rest in inner.items():
             if any(before is not None for before in rest.values()) or (real / name).is_dir():

@@ -1,7 +1,7 @@
 """Parses the output of linters and type checkers: JSON of ruff and eslint, tsc's lines, lines `path:line:col:
 text`.
 
-Output that cannot be parsed raises `UnreadableOutput` with the reason. The texts come from outside: they are
+Output that cannot be parsed raises `UnreadableCheckerOutput` with the reason. The texts come from outside: they are
 cut, put on one line and cleared of control characters."""
 
 import os
@@ -11,44 +11,48 @@ from typing import Any, Final
 
 import msgspec
 
-from tools.diagnostics.problems import CodeProblem, Severity
-from tools.patterns import late
+from tools.diagnostics.code_problems import CodeProblem, ProblemSeverity
+from tools.lazy_patterns import lazy_regex
 
 MAX_SHOWN_PROBLEM_CHARS: Final = 400
 """The maximum number of characters of a reported problem that are shown."""
-MAX_READ_PROBLEM_CHARS: Final = 10 * MAX_SHOWN_PROBLEM_CHARS
+MAX_PARSED_PROBLEM_CHARS: Final = 10 * MAX_SHOWN_PROBLEM_CHARS
 """The maximum number of characters of a reported problem that are read: more than are shown, so that a secret at
 the cut is complete and can be masked."""
-MAX_READ_PROBLEMS: Final = 20_000
+MAX_PARSED_PROBLEMS: Final = 20_000
 """The maximum number of reported problems that are read."""
-_PROBLEM_LINE_PATTERN: Final = late(
+_PROBLEM_LINE_PATTERN: Final = lazy_regex(
     r"\s*(?P<path>(?:[A-Za-z]:[\\/])?[^:\n]+?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?:?\s+(?P<text>\S.*)"
 )
-_TSC_LINE_PATTERN: Final = late(
+_TSC_LINE_PATTERN: Final = lazy_regex(
     r"(?P<path>.+?)\((?P<line>\d{1,9}),(?P<column>\d{1,9})\): (?P<severity>error|warning) (?P<code>TS\d+): (?P<text>.*)"
 )
-_TSC_ERROR_PATTERN: Final = late(r"error TS\d+: .*")
-_SEVERITY_PREFIX_PATTERN: Final = late(
+_TSC_ERROR_PATTERN: Final = lazy_regex(r"error TS\d+: .*")
+_SEVERITY_PREFIX_PATTERN: Final = lazy_regex(
     r"(?:\[?(?P<word>fatal error|error|warning|warn|note|info|hint|E|W)\]?)\s*[:\s]\s*", re.IGNORECASE
 )
-_CONTROL_PATTERN: Final = late(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
-_ESCAPE_SEQUENCE_PATTERN: Final = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROL_AND_DIRECTION_PATTERN: Final = lazy_regex(
+    r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+"
+)
+_ESCAPE_SEQUENCE_PATTERN: Final = lazy_regex(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])"
+)
 
 
-class UnreadableOutput(Exception):
+class UnreadableCheckerOutput(Exception):
     """Raised for output of a linter or type checker that does not have the expected format."""
 
 
-ResolvePath = Callable[[str], str | None]
+ResolveCheckerPath = Callable[[str], str | None]
 """A function that maps a path, as printed by a checker, to the file; returns None if it is outside the checked
 folder."""
-ParseOutput = Callable[[str, str, ResolvePath], list[CodeProblem]]
+ParseCheckerOutput = Callable[[str, str, ResolveCheckerPath], list[CodeProblem]]
 """A function that parses a checker's output into problems, given the checker's name and a path resolver."""
 
 
 def clean_problem_text(text: str, most: int = MAX_SHOWN_PROBLEM_CHARS) -> str:
     text = text.encode("utf-8", "replace").decode()
-    line = " ".join(_CONTROL_PATTERN.sub(" ", _ESCAPE_SEQUENCE_PATTERN.sub("", text)).split())
+    line = " ".join(_CONTROL_AND_DIRECTION_PATTERN.sub(" ", _ESCAPE_SEQUENCE_PATTERN.sub("", text)).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
@@ -64,9 +68,9 @@ class _RuffProblem(msgspec.Struct):
     code: str | None = None
 
 
-def parse_ruff_output(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
+def parse_ruff_output(output: str, source: str, place: ResolveCheckerPath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
-    for one in _decode_json_output(output, list[_RuffProblem])[:MAX_READ_PROBLEMS]:
+    for one in _decode_json_output(output, list[_RuffProblem])[:MAX_PARSED_PROBLEMS]:
         path = place(one.filename)
         if path is not None:
             found.append(
@@ -74,7 +78,7 @@ def parse_ruff_output(output: str, source: str, place: ResolvePath) -> list[Code
                     path=path,
                     line=max(1, one.location.row),
                     column=one.location.column,
-                    text=clean_problem_text(one.message, MAX_READ_PROBLEM_CHARS),
+                    text=clean_problem_text(one.message, MAX_PARSED_PROBLEM_CHARS),
                     rule_name=clean_problem_text(one.code or "")[:40],
                     checker_name=source,
                 )
@@ -95,19 +99,19 @@ class _EslintFile(msgspec.Struct, rename="camel"):
     messages: list[_EslintMessage]
 
 
-def parse_eslint_output(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
+def parse_eslint_output(output: str, source: str, place: ResolveCheckerPath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
     for file in _decode_json_output(output, list[_EslintFile]):
         path = place(file.file_path)
         for one in file.messages:
-            if path is None or one.line is None or len(found) >= MAX_READ_PROBLEMS:
+            if path is None or one.line is None or len(found) >= MAX_PARSED_PROBLEMS:
                 continue  # without a line: a notice that a file is ignored, not a problem
             found.append(
                 CodeProblem(
                     path=path,
                     line=max(1, one.line),
                     column=one.column or 0,
-                    text=clean_problem_text(one.message, MAX_READ_PROBLEM_CHARS),
+                    text=clean_problem_text(one.message, MAX_PARSED_PROBLEM_CHARS),
                     rule_name=clean_problem_text(one.rule_id or "")[:80],
                     checker_name=source,
                     severity="error" if one.severity == 2 else "warning",
@@ -122,14 +126,16 @@ def _decode_json_output(output: str, kind: Any) -> Any:
         return []
     start = text.find("[")
     if start < 0:
-        raise UnreadableOutput(clean_problem_text(text[:MAX_READ_PROBLEMS], MAX_READ_PROBLEM_CHARS))
+        raise UnreadableCheckerOutput(
+            clean_problem_text(text[:MAX_PARSED_PROBLEMS], MAX_PARSED_PROBLEM_CHARS)
+        )
     try:
         return msgspec.json.decode(text[start:], type=kind)
     except (ValueError, RecursionError) as problem:
-        raise UnreadableOutput(f"its JSON cannot be read: {problem}") from None
+        raise UnreadableCheckerOutput(f"its JSON cannot be read: {problem}") from None
 
 
-def parse_tsc_output(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
+def parse_tsc_output(output: str, source: str, place: ResolveCheckerPath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
     general = ""
     for line in _iterate_output_lines(output):
@@ -141,7 +147,7 @@ def parse_tsc_output(output: str, source: str, place: ResolvePath) -> list[CodeP
                     path=path,
                     line=int(matched["line"]),
                     column=int(matched["column"]),
-                    text=clean_problem_text(matched["text"], MAX_READ_PROBLEM_CHARS),
+                    text=clean_problem_text(matched["text"], MAX_PARSED_PROBLEM_CHARS),
                     rule_name=matched["code"],
                     checker_name=source,
                     severity="error" if matched["severity"] == "error" else "warning",
@@ -150,18 +156,18 @@ def parse_tsc_output(output: str, source: str, place: ResolvePath) -> list[CodeP
         elif _TSC_ERROR_PATTERN.match(line):
             general = general or line
     if general and not found:
-        raise UnreadableOutput(clean_problem_text(general, MAX_READ_PROBLEM_CHARS))
-    return found[:MAX_READ_PROBLEMS]
+        raise UnreadableCheckerOutput(clean_problem_text(general, MAX_PARSED_PROBLEM_CHARS))
+    return found[:MAX_PARSED_PROBLEMS]
 
 
-def parse_problem_lines(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
+def parse_problem_lines(output: str, source: str, place: ResolveCheckerPath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
     for line in _iterate_output_lines(output):
         matched = _PROBLEM_LINE_PATTERN.match(line) if len(line) < 10_000 else None
         path = place(matched["path"].strip()) if matched is not None else None
         if matched is None or path is None:
             continue
-        text = clean_problem_text(matched["text"], MAX_READ_PROBLEM_CHARS)
+        text = clean_problem_text(matched["text"], MAX_PARSED_PROBLEM_CHARS)
         named = _SEVERITY_PREFIX_PATTERN.match(text)
         found.append(
             CodeProblem(
@@ -173,12 +179,12 @@ def parse_problem_lines(output: str, source: str, place: ResolvePath) -> list[Co
                 severity=_parse_severity(named["word"].casefold()) if named else "error",
             )
         )
-        if len(found) >= MAX_READ_PROBLEMS:
+        if len(found) >= MAX_PARSED_PROBLEMS:
             break
     return found
 
 
-def _parse_severity(word: str) -> Severity:
+def _parse_severity(word: str) -> ProblemSeverity:
     if word in ("warning", "warn", "w"):
         return "warning"
     return "note" if word in ("note", "info", "hint") else "error"
@@ -189,7 +195,7 @@ def _iterate_output_lines(output: str) -> Iterator[str]:
         yield _ESCAPE_SEQUENCE_PATTERN.sub("", line).rstrip("\r ")
 
 
-def make_path_resolver(works_in: str, root: str, meant: str) -> ResolvePath:
+def make_checker_path_resolver(works_in: str, root: str, meant: str) -> ResolveCheckerPath:
     """Returns a function that resolves the paths printed by a checking program in `working_folder` to files below
     `root`. `meant` is the folder that `working_folder` stands for: itself, or the original of a copy."""
 

@@ -17,23 +17,23 @@ from tools.diagnostics.checker_runs import (
 )
 from tools.diagnostics.checkers import (
     CannotStartChecker,
-    CheckedFolder,
+    CheckedProjectFolder,
     CheckerCommand,
+    group_files_by_check_command,
     make_checker_commands,
-    select_files_by_command,
 )
-from tools.diagnostics.folder_before_change import FolderBeforeChange
-from tools.diagnostics.problems import (
+from tools.diagnostics.code_problems import (
     CodeProblem,
     FileChangeTexts,
-    LineAlignment,
-    find_added_problems,
-    select_problems_in_changed_lines,
+    OldToNewLineMap,
+    find_added_code_problems,
+    select_code_problems_in_changed_lines,
 )
-from tools.threads import run_to_completion
+from tools.diagnostics.folder_before_change import FolderBeforeChange
+from tools.thread_work import run_in_thread_to_completion
 
 _MAX_PARALLEL_CHECKERS: Final = 2
-_MAX_STDIN_FILES: Final = 40
+_MAX_FILES_CHECKED_ON_STDIN: Final = 40
 """The maximum number of files whose old text is passed to a checker on stdin; with more, all problems in changed
 lines count as new."""
 
@@ -46,8 +46,8 @@ class NewCodeProblems(msgspec.Struct, frozen=True, kw_only=True):
     """Sentences, without the full stop, that say why some checkers reported nothing."""
 
 
-def plan_checker_runs(
-    commands: Mapping[str, Sequence[str]], changed: Sequence[FileChangeTexts], ground: CheckedFolder
+def plan_checkers_for_changes(
+    commands: Mapping[str, Sequence[str]], changed: Sequence[FileChangeTexts], ground: CheckedProjectFolder
 ) -> tuple[list[CheckerCommand], list[str]]:
     """Returns the commands of the linters and type checkers to start for changed files, and why some are not started.
     Blocks."""
@@ -55,28 +55,28 @@ def plan_checker_runs(
     failures: list[str] = []
     there = [one.path for one in changed if one.new_content is not None]
     gone = [one.path for one in changed if one.new_content is None]
-    for command, files in select_files_by_command(commands, there, ground).items():
+    for command, files in group_files_by_check_command(commands, there, ground).items():
         try:
             starts += make_checker_commands(command, files, ground)
         except CannotStartChecker as problem:
             failures.append(str(problem))
     for command in ("tsc",) if gone else ():
         # Only programs that check all files find references to a deleted file.
-        files = select_files_by_command(commands, gone, ground).get(command, [])
+        files = group_files_by_check_command(commands, gone, ground).get(command, [])
         if files and not any(one.name == command for one in starts):
             with contextlib.suppress(CannotStartChecker):
                 starts += make_checker_commands(command, files, ground)
     return starts, failures
 
 
-async def find_new_problems(
+async def find_new_code_problems(
     starts: Sequence[CheckerCommand],
     changed: Sequence[FileChangeTexts],
-    ground: CheckedFolder,
+    ground: CheckedProjectFolder,
     around: CheckerEnvironment,
 ) -> NewCodeProblems:
     changed = [one for one in changed if one.path.startswith(ground.root_folder.rstrip("/") + "/")]
-    alignments = await asyncio.to_thread(lambda: {one.path: one.align_lines() for one in changed})
+    alignments = await asyncio.to_thread(lambda: {one.path: one.map_old_lines_to_new() for one in changed})
     turns = asyncio.Semaphore(_MAX_PARALLEL_CHECKERS)
 
     async def one(start: CheckerCommand) -> tuple[Sequence[CodeProblem], str]:
@@ -98,13 +98,13 @@ async def find_new_problems(
 async def _find_new_problems_of_checker(
     start: CheckerCommand,
     changed: Sequence[FileChangeTexts],
-    alignments: Mapping[str, LineAlignment],
-    ground: CheckedFolder,
+    alignments: Mapping[str, OldToNewLineMap],
+    ground: CheckedProjectFolder,
     around: CheckerEnvironment,
 ) -> tuple[Sequence[CodeProblem], str]:
     """Returns the problems that one checking program reports for the changed files and did not report before, and why
     they may be incomplete."""
-    place = output_parsers.make_path_resolver(start.folder, ground.root_folder, ground.root_folder)
+    place = output_parsers.make_checker_path_resolver(start.folder, ground.root_folder, ground.root_folder)
     now = await run_checker(start, around, place=place, works_in=start.folder, argv=start.argv)
     cut = (
         f"{start.name} said more than {MAX_CHECKER_OUTPUT_BYTES >> 20} MB, and the rest was not read"
@@ -116,15 +116,15 @@ async def _find_new_problems_of_checker(
     try:
         before = await _find_problems_before_change(start, now, changed, ground, around)
     except (CannotStartChecker, OSError):
-        return select_problems_in_changed_lines(now.problems, alignments), cut
-    return find_added_problems(before, now.problems, alignments), cut
+        return select_code_problems_in_changed_lines(now.problems, alignments), cut
+    return find_added_code_problems(before, now.problems, alignments), cut
 
 
 async def _find_problems_before_change(
     start: CheckerCommand,
     now: CheckerResult,
     changed: Sequence[FileChangeTexts],
-    ground: CheckedFolder,
+    ground: CheckedProjectFolder,
     around: CheckerEnvironment,
 ) -> Sequence[CodeProblem]:
     """Returns the problems that a checking program reports for the files as they were before the change. Raises
@@ -138,15 +138,15 @@ async def _find_problems_before_change(
         return ()
     image = FolderBeforeChange(around.private_folder("before"))
     try:
-        await run_to_completion(lambda: image.fill_folder(ground.root_folder, changed))
+        await run_in_thread_to_completion(lambda: image.fill_folder(ground.root_folder, changed))
         works_in = image.root + start.folder[len(root) :]
         argv = tuple(word for word in start.argv if word not in gone)
-        place = output_parsers.make_path_resolver(works_in, image.root, ground.root_folder)
+        place = output_parsers.make_checker_path_resolver(works_in, image.root, ground.root_folder)
         seen = await run_checker(
             start, around.with_readable_folder(image.root), place=place, works_in=works_in, argv=argv
         )
     finally:
-        await run_to_completion(image.close)
+        await run_in_thread_to_completion(image.close)
     if seen.is_cut:
         raise CannotStartChecker("it said too much")
     new = {one.path for one in changed if one.old_content is None}
@@ -157,14 +157,14 @@ async def _check_old_texts(
     start: CheckerCommand,
     now: CheckerResult,
     changed: Sequence[FileChangeTexts],
-    ground: CheckedFolder,
+    ground: CheckedProjectFolder,
     around: CheckerEnvironment,
 ) -> Sequence[CodeProblem]:
     named = {problem.path for problem in now.problems}
     texts = [one for one in changed if one.path in named and one.old_content is not None]
-    if len(texts) > _MAX_STDIN_FILES:
+    if len(texts) > _MAX_FILES_CHECKED_ON_STDIN:
         raise CannotStartChecker("too many files")
-    place = output_parsers.make_path_resolver(start.folder, ground.root_folder, ground.root_folder)
+    place = output_parsers.make_checker_path_resolver(start.folder, ground.root_folder, ground.root_folder)
     found: list[CodeProblem] = []
     for one in texts:
         argv = (*start.stdin_argv, one.path)

@@ -10,10 +10,14 @@ from typing import AnyStr, Final
 
 import msgspec
 
-from tools.edits.line_alignment import UnchangedRun, count_common_ends, find_unchanged_runs
+from tools.edits.line_alignment import (
+    UnchangedLines,
+    count_common_first_and_last_lines,
+    find_unchanged_line_runs,
+)
 
 DIFF_CONTEXT_LINES: Final = 3
-_DISPLAY_CONTEXT_LINES: Final = 4
+_SHOWN_DIFF_CONTEXT_LINES: Final = 4
 _MAX_COMPARED_LINE_PAIRS: Final = 250_000
 """The maximum number of line pairs that are compared one by one. Above it, lines that are unique are matched first,
 because the cost grows with the square of the lines."""
@@ -63,7 +67,7 @@ class _IndexedLines:
         return lines
 
 
-def diff_spans(path: str, old: str, spans: Sequence[tuple[int, int, str]]) -> Diff:
+def make_diff_of_spans(path: str, old: str, spans: Sequence[tuple[int, int, str]]) -> Diff:
     """Returns the diff of replacing `old[start:end]` by a text, for each span; spans are ordered and do not overlap."""
     return _render_diff(path, old, find_changed_regions(old, spans))
 
@@ -83,13 +87,13 @@ def find_changed_regions(old: str, spans: Sequence[tuple[int, int, str]]) -> lis
     return regions
 
 
-def diff_texts(path: str, old: str, new: str) -> Diff:
+def make_diff_of_texts(path: str, old: str, new: str) -> Diff:
     """Returns the diff of two whole texts."""
-    return diff_spans(path, old, (_find_changed_span(old, new),))
+    return make_diff_of_spans(path, old, (_find_changed_span(old, new),))
 
 
 @lru_cache(maxsize=4)
-def compare_texts(old: str, new: str) -> Sequence[ChangedRegion]:
+def find_differing_lines(old: str, new: str) -> Sequence[ChangedRegion]:
     """Returns the lines in which two whole texts differ; cached, because a change is compared for each view of it."""
     return find_changed_regions(old, (_find_changed_span(old, new),))
 
@@ -151,7 +155,7 @@ def _widen_to_lines(old: str, spans: Sequence[tuple[int, int, str]]) -> list[tup
 
 
 def _align_regions(old: list[str], new: list[str], old_line: int, new_line: int) -> list[ChangedRegion]:
-    head, tail = count_common_ends(old, new)
+    head, tail = count_common_first_and_last_lines(old, new)
     old_middle, new_middle = old[head : len(old) - tail], new[head : len(new) - tail]
     if not old_middle and not new_middle:
         return []
@@ -171,10 +175,12 @@ def _find_changed_ranges(old: list[str], new: list[str]) -> list[tuple[int, int,
     if len(old) * len(new) <= _MAX_COMPARED_LINE_PAIRS:
         opcodes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         return [(a, b, c, d) for tag, a, b, c, d in opcodes if tag != "equal"]
-    runs = find_unchanged_runs(old, new, max_lines=_MAX_ALIGNED_LINES, max_cells=_MAX_COMPARED_LINE_PAIRS)
+    runs = find_unchanged_line_runs(
+        old, new, max_lines=_MAX_ALIGNED_LINES, max_cells=_MAX_COMPARED_LINE_PAIRS
+    )
     found: list[tuple[int, int, int, int]] = []
     first = new_start_index = 0
-    for run in (*runs, UnchangedRun(len(old), len(new), 0)):
+    for run in (*runs, UnchangedLines(len(old), len(new), 0)):
         if run.old_start > first or run.new_start > new_start_index:
             found.append((first, run.old_start, new_start_index, run.new_start))
         first, new_start_index = run.old_start + run.length, run.new_start + run.length
@@ -270,9 +276,9 @@ def _format_numbered_diff(lines: _IndexedLines, regions: list[ChangedRegion]) ->
     width = len(str(lines.line_count + sum(len(region.new_lines) for region in regions)))
     out: list[str] = []
     size = position = 0
-    for group in group_regions_into_hunks(regions, _DISPLAY_CONTEXT_LINES):
+    for group in group_regions_into_hunks(regions, _SHOWN_DIFF_CONTEXT_LINES):
         first = group[0]
-        position = max(0, first.old_start_index - _DISPLAY_CONTEXT_LINES)
+        position = max(0, first.old_start_index - _SHOWN_DIFF_CONTEXT_LINES)
         if position:
             out.append(f" {'':>{width}} ...")
         shift = first.new_start_index - first.old_start_index
@@ -286,7 +292,7 @@ def _format_numbered_diff(lines: _IndexedLines, regions: list[ChangedRegion]) ->
             out.extend(_format_numbered_lines("+", region.new_lines, region.new_start_index, width))
             position = region.old_start_index + len(region.old_lines)
             shift = region.new_start_index + len(region.new_lines) - position
-        end = min(lines.line_count, position + _DISPLAY_CONTEXT_LINES)
+        end = min(lines.line_count, position + _SHOWN_DIFF_CONTEXT_LINES)
         out.extend(_format_numbered_lines(" ", lines.lines_between(position, end), position + shift, width))
         size += sum(len(line) for line in out[-200:])
         if size > _MAX_DIFF_CHARS:

@@ -4,22 +4,24 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from tools.base import ToolContext
-from tools.edits.named_files import PATCH_MOVE_HEADER, paths_in_patch
-from tools.effects import Effects
+from tools.argument_schema import UNDECLARED_ARGUMENT_META
+from tools.call_effects import Effects
+from tools.edits.files_named_by_edits import PATCH_MOVE_HEADER, paths_in_patch
 from tools.files.path_arguments import resolve_path_arguments
-from tools.results import ToolResult
-from tools.schema import UNDECLARED_ARGUMENT
+from tools.tool_definition import ToolContext
+from tools.tool_result_values import ToolResult
 
 
-class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class OldTextReplacementArgument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     old_text: Annotated[str, msgspec.Meta(description="Text to replace, exactly as in the file")]
     new_text: Annotated[str, msgspec.Meta(description="Text to put in its place")]
     all: Annotated[bool | None, msgspec.Meta(description="Replace it wherever it is, however often")] = None
     path: Annotated[str | None, msgspec.Meta(description="The file, if it is another than path")] = None
 
 
-class AnchoredChange(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
+class AnchoredChangeArgument(
+    msgspec.Struct, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}
+):
     path: Annotated[str, msgspec.Meta(description="File to edit")]
     first: Annotated[
         str,
@@ -42,10 +44,10 @@ class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
     """The arguments of all forms of edit calls: replacements, anchored changes and patches; each editing tool declares
     those of one form."""
 
-    path: Annotated[str, UNDECLARED_ARGUMENT] = ""
-    edits: Annotated[tuple[Replacement, ...], UNDECLARED_ARGUMENT] = ()
-    changes: Annotated[tuple[AnchoredChange, ...], UNDECLARED_ARGUMENT] = ()
-    input: Annotated[str, UNDECLARED_ARGUMENT] = ""
+    path: Annotated[str, UNDECLARED_ARGUMENT_META] = ""
+    edits: Annotated[tuple[OldTextReplacementArgument, ...], UNDECLARED_ARGUMENT_META] = ()
+    changes: Annotated[tuple[AnchoredChangeArgument, ...], UNDECLARED_ARGUMENT_META] = ()
+    input: Annotated[str, UNDECLARED_ARGUMENT_META] = ""
 
     def effects(self, context: ToolContext) -> Effects:
         paths = resolve_path_arguments(context, *self.named_paths())

@@ -10,25 +10,25 @@ from typing import Final, Protocol
 
 import msgspec
 
-from tools.base import ToolError
-from tools.edits.dialects.matching import SearchableText, TextEdit
-from tools.edits.dialects.replacing import ELLIPSIS_LINE_PATTERN
-from tools.edits.syntax_checks import NewSyntaxFlaw
-from tools.limits import clip_line
-from tools.patterns import late
-from tools.text import escape_controls, one_line
+from tools.edits.dialects.old_text_matching import SearchableText, TextEdit
+from tools.edits.dialects.old_text_replacement import ELLIPSIS_LINE_PATTERN
+from tools.edits.syntax_checks import NewSyntaxError
+from tools.lazy_patterns import lazy_regex
+from tools.result_limits import clip_result_line
+from tools.text_sanitizing import escape_controls, one_line
+from tools.tool_definition import ToolError
 
-_MAX_STRIPPED_REPEATED_LINES: Final = 12
+_MAX_REMOVED_REPEATED_LINES: Final = 12
 _MAX_LISTED_PROBLEMS: Final = 3
 _MAX_QUOTED_LINE_CHARS: Final = 200
-_CLOSING_LINE_PATTERN: Final = late(
+_CLOSING_BRACKET_LINE_PATTERN: Final = lazy_regex(
     r"[ \t]*(?:[\])}>;,]+|end[ \t]*[;,]?|fi|done|esac|endif|</[\w.:-]*>)[ \t]*", re.IGNORECASE
 )
 _CODE_FENCE_NOTE: Final = "Left out the code fence around the new text."
-_CODE_FENCE_PATTERN: Final = late(r"[ \t]*(?:```|~~~)[\w+#.-]*[ \t]*")
+_CODE_FENCE_PATTERN: Final = lazy_regex(r"[ \t]*(?:```|~~~)[\w+#.-]*[ \t]*")
 
 
-class SyntaxCheck(Protocol):
+class EditSyntaxCheck(Protocol):
     @property
     def is_known(self) -> bool:
         """Whether the syntax of this file can be checked, because its language has a grammar."""
@@ -39,30 +39,32 @@ class SyntaxCheck(Protocol):
         """Whether the file's grammar accepts a Markdown code fence as code."""
         ...
 
-    def new_problems(self, text: str, spans: Sequence[TextEdit]) -> tuple[NewSyntaxFlaw, ...] | None: ...
+    def find_new_syntax_errors(
+        self, text: str, spans: Sequence[TextEdit]
+    ) -> tuple[NewSyntaxError, ...] | None: ...
 
 
 class CheckedEdits(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[TextEdit, ...]
     notes: tuple[str, ...] = ()
     """Notes for the model on what was removed from its new texts."""
-    problems: tuple[NewSyntaxFlaw, ...] = ()
+    problems: tuple[NewSyntaxError, ...] = ()
     is_syntax_checked: bool = False
 
 
 def check_edits(
-    document: SearchableText, spans: Sequence[TextEdit], syntax: SyntaxCheck, path: str
+    document: SearchableText, spans: Sequence[TextEdit], syntax: EditSyntaxCheck, path: str
 ) -> CheckedEdits:
     """Checks the edits of one file before they are written, and repairs provable mistakes. Raises `ToolError` for a new
     text with an ellipsis for lines, or with framing of a tool result."""
     text, given = document.text, tuple(spans)
     for span in given:
         _refuse_result_framing(document, span, path)
-    problems = syntax.new_problems(text, given)
+    problems = syntax.find_new_syntax_errors(text, given)
     _refuse_ellipsis(text, given, syntax, path, is_broken=bool(problems))
     if problems == () and syntax.accepts_code_fences:
         tried, notes = _strip_wrapping(document, given)
-        if _CODE_FENCE_NOTE in notes and syntax.new_problems(text, tried) == ():
+        if _CODE_FENCE_NOTE in notes and syntax.find_new_syntax_errors(text, tried) == ():
             return CheckedEdits(spans=tried, notes=notes, is_syntax_checked=True)
     if not problems:
         doubts = tuple(doubt for span in given if (doubt := _find_escape_problem(document, span, syntax)))
@@ -71,9 +73,11 @@ def check_edits(
         return CheckedEdits(spans=given, notes=doubts, is_syntax_checked=problems is not None)
     for repair in (_strip_wrapping, _strip_repeated_lines):
         tried, notes = repair(document, given)
-        if notes and syntax.new_problems(text, tried) == ():
+        if notes and syntax.find_new_syntax_errors(text, tried) == ():
             return CheckedEdits(spans=tried, notes=notes, is_syntax_checked=True)
-        one = _repair_one_change(document, given, repair, lambda made: syntax.new_problems(text, made) == ())
+        one = _repair_one_change(
+            document, given, repair, lambda made: syntax.find_new_syntax_errors(text, made) == ()
+        )
         if one is not None:
             return one
     for span in given:
@@ -151,7 +155,7 @@ def _refuse_result_framing(document: SearchableText, span: TextEdit, path: str) 
             "and not a line of the file. Leave it out. Nothing was changed."
         )
     first = document.line_number_at(span.start)
-    found = [(int(match[1]), match[2]) for line in lines if (match := _NUMBERED_LINE_PATTERN.match(line))]
+    found = [(int(match[1]), match[2]) for line in lines if (match := _LINE_WITH_NUMBER_PATTERN.match(line))]
     numbers = [number for number, _ in found]
     is_certain = len(found) > 1 or any(sign in "→\t" for _, sign in found)
     if (
@@ -161,7 +165,7 @@ def _refuse_result_framing(document: SearchableText, span: TextEdit, path: str) 
         and numbers[0] == first
         and numbers == sorted(set(numbers))
         and numbers[-1] - first <= span.new_text.count("\n")
-        and not any(_NUMBERED_LINE_PATTERN.match(line) for line in had)
+        and not any(_LINE_WITH_NUMBER_PATTERN.match(line) for line in had)
     ):
         raise ToolError(
             f'The new text for {one_line(path)} begins its lines with their numbers ("{one_line(lines[0])[:60]}"). '
@@ -169,8 +173,8 @@ def _refuse_result_framing(document: SearchableText, span: TextEdit, path: str) 
         )
 
 
-_NUMBERED_LINE_PATTERN: Final = late(r"[ \t]*(\d{1,7})(?:[a-z]{2}(?=\|))?([:|→\t])")
-_RESULT_NOTICE_PATTERN: Final = late(
+_LINE_WITH_NUMBER_PATTERN: Final = lazy_regex(r"[ \t]*(\d{1,7})(?:[a-z]{2}(?=\|))?([:|→\t])")
+_RESULT_NOTICE_PATTERN: Final = lazy_regex(
     r"\[(?:Showing lines \d+-\d+ of \d|\d+ more lines in |Line \d+ (?:is|exceeds) |Lines? \d+(?:-\d+)? \(already read\)"
     r"|Whole output: |Output cut)[^\n]*\]"
 )
@@ -179,7 +183,7 @@ _RESULT_NOTICE_PATTERN: Final = late(
 # Escapes that were decoded once too often, or not at all
 
 
-def _find_escape_problem(document: SearchableText, span: TextEdit, syntax: SyntaxCheck) -> str:
+def _find_escape_problem(document: SearchableText, span: TextEdit, syntax: EditSyntaxCheck) -> str:
     """Detects escaping mistakes in a new text: a line that ends within a string, where the old lines did not, or an
     escape outside of strings."""
     had = document.text[span.start : span.end]
@@ -207,9 +211,9 @@ def _has_open_string(line: str) -> bool:
     return _NOT_A_STRING_QUOTE_PATTERN.sub("", line).count('"') % 2 == 1
 
 
-_NOT_A_STRING_QUOTE_PATTERN: Final = late(r"""\\.|'"'|"{3}""")
-_STRING_END_PATTERN: Final = late(r"""[^"\n]{0,60}"[ \t]*(?:[)\]},;:.+]|$)""")
-_LITERAL_LINE_BREAK_PATTERN: Final = late(r"\\n(?=[ \t]{2,}|\\n|$)")
+_NOT_A_STRING_QUOTE_PATTERN: Final = lazy_regex(r"""\\.|'"'|"{3}""")
+_STRING_END_PATTERN: Final = lazy_regex(r"""[^"\n]{0,60}"[ \t]*(?:[)\]},;:.+]|$)""")
+_LITERAL_LINE_BREAK_PATTERN: Final = lazy_regex(r"\\n(?=[ \t]{2,}|\\n|$)")
 
 
 # Repeated lines
@@ -237,13 +241,13 @@ def _strip_repeated_line_ends(text: str, span: TextEdit) -> tuple[TextEdit, str]
     after = (
         text[span.end :]
         .removeprefix("" if old_end else "\n")
-        .split("\n", _MAX_STRIPPED_REPEATED_LINES)[:_MAX_STRIPPED_REPEATED_LINES]
+        .split("\n", _MAX_REMOVED_REPEATED_LINES)[:_MAX_REMOVED_REPEATED_LINES]
     )
     before = (
         text[: span.start]
         .rstrip(" \t")
         .removesuffix("\n")
-        .rsplit("\n", _MAX_STRIPPED_REPEATED_LINES)[-_MAX_STRIPPED_REPEATED_LINES:]
+        .rsplit("\n", _MAX_REMOVED_REPEATED_LINES)[-_MAX_REMOVED_REPEATED_LINES:]
     )
     count = _count_repeated_lines(old_lines[::-1], new_lines[::-1], after, is_behind=True)
     if count:
@@ -275,7 +279,7 @@ def _count_repeated_lines(old: list[str], new: list[str], around: list[str], *, 
         theirs = around[:count] if is_behind else around[:count][::-1]
         if mine != theirs or (old[:count][::-1] if is_behind else old[:count]) == theirs:
             continue
-        if count >= 2 or _CLOSING_LINE_PATTERN.fullmatch(theirs[0]):
+        if count >= 2 or _CLOSING_BRACKET_LINE_PATTERN.fullmatch(theirs[0]):
             return count
     return 0
 
@@ -284,7 +288,7 @@ def _count_repeated_lines(old: list[str], new: list[str], around: list[str], *, 
 
 
 def _refuse_ellipsis(
-    text: str, spans: Sequence[TextEdit], syntax: SyntaxCheck, path: str, *, is_broken: bool
+    text: str, spans: Sequence[TextEdit], syntax: EditSyntaxCheck, path: str, *, is_broken: bool
 ) -> None:
     """Rejects an edit whose new text has `...` in place of code, unless that is code of the language."""
     if not syntax.is_known:
@@ -304,14 +308,14 @@ def _refuse_ellipsis(
                 )
 
 
-_ELLIPSIS_REMARK_PATTERN: Final = late(
+_ELLIPSIS_REMARK_PATTERN: Final = lazy_regex(
     r"\b(?:existing|rest|remaining|unchanged|omitted|previous|same|keep|other) ?(?:of|code|as|imports?|methods?|lines?"
     r"|functions?|content|logic|implementation|\W|$)",
     re.IGNORECASE,
 )
 
 
-def format_syntax_error_note(problems: Sequence[NewSyntaxFlaw], text: str) -> str:
+def format_syntax_error_note(problems: Sequence[NewSyntaxError], text: str) -> str:
     """Returns a note for the model on syntax errors that its edit has written, with the rows around them."""
     lines = text.split("\n")
     out: list[str] = []
@@ -319,7 +323,7 @@ def format_syntax_error_note(problems: Sequence[NewSyntaxFlaw], text: str) -> st
         before = " The file parsed before this edit." if problem.is_first else ""
         out.append(f"New syntax error at line {problem.line}: {problem.message}.{before}")
         for number in range(max(1, problem.line - 1), min(len(lines), problem.line + 1) + 1):
-            shown, _ = clip_line(escape_controls(lines[number - 1]), _MAX_QUOTED_LINE_CHARS)
+            shown, _ = clip_result_line(escape_controls(lines[number - 1]), _MAX_QUOTED_LINE_CHARS)
             out.append(f"{number}: {shown}")
     if len(problems) > _MAX_LISTED_PROBLEMS:
         out.append(f"… and {len(problems) - _MAX_LISTED_PROBLEMS} more.")

@@ -6,22 +6,22 @@ from typing import Any
 
 import msgspec
 
-from tools.base import ToolContext, ToolError
-from tools.edits.dialects.anchored import (
+from tools.edits.dialects.anchored_edits import (
     AnchoredEdit,
-    StaleAnchors,
+    StaleAnchorsError,
     format_anchored_rows_around,
-    place_anchored_edits,
+    locate_anchored_edits,
 )
-from tools.edits.dialects.patching import PatchedFile, parse_patch, place_hunks
-from tools.edits.dialects.replacing import TextReplacement
-from tools.edits.diffs import diff_texts
-from tools.edits.edit_arguments import AnchoredChange, EditArguments
+from tools.edits.dialects.apply_patch_format import PatchedFile, locate_patch_hunks, parse_patch
+from tools.edits.dialects.old_text_replacement import TextReplacement
+from tools.edits.diffs import make_diff_of_texts
+from tools.edits.edit_arguments import AnchoredChangeArgument, EditArguments
 from tools.edits.edit_results import make_anchored_result, make_patch_result, make_replace_result
-from tools.edits.editing import EditedText, apply_edits, apply_placed_edits, open_editable_text
-from tools.edits.locked_edits import EditTarget, LockedFile, edit_files, resolve_edit_target
-from tools.results import ToolResult
-from tools.text import one_line
+from tools.edits.edited_text import EditedText, apply_located_edits, apply_replacements, open_editable_text
+from tools.edits.locked_edits import FileLockedForEdit, FileToEdit, edit_files, resolve_edit_target
+from tools.text_sanitizing import one_line
+from tools.tool_definition import ToolContext, ToolError
+from tools.tool_result_values import ToolResult
 
 
 async def execute_edit(arguments: EditArguments, context: ToolContext) -> ToolResult:
@@ -38,11 +38,11 @@ async def execute_edit(arguments: EditArguments, context: ToolContext) -> ToolRe
 
 async def _group_edits_by_file(
     named: Sequence[tuple[str, Any]], context: ToolContext
-) -> tuple[list[EditTarget], list[list[Any]]]:
+) -> tuple[list[FileToEdit], list[list[Any]]]:
     """Groups the edits of a call by the file that they change; one file may have several names."""
-    files: dict[str, EditTarget] = {}
+    files: dict[str, FileToEdit] = {}
     jobs: dict[str, list[Any]] = {}
-    known: dict[str, EditTarget] = {}
+    known: dict[str, FileToEdit] = {}
     for raw, job in named:
         file = known[raw] = known.get(raw) or await resolve_edit_target(raw, context)
         files.setdefault(file.real_path, file)
@@ -60,9 +60,9 @@ async def _run_replacements(arguments: EditArguments, context: ToolContext) -> T
     ]
     files, jobs = await _group_edits_by_file(named, context)
 
-    def make(givens: Sequence[LockedFile]) -> list[EditedText]:
+    def make(givens: Sequence[FileLockedForEdit]) -> list[EditedText]:
         return [
-            apply_edits(
+            apply_replacements(
                 given.data,
                 edits,
                 given.file.display_path,
@@ -76,7 +76,9 @@ async def _run_replacements(arguments: EditArguments, context: ToolContext) -> T
     return make_replace_result(await edit_files(context, files, make))
 
 
-async def _run_anchored_changes(changes: Sequence[AnchoredChange], context: ToolContext) -> ToolResult:
+async def _run_anchored_changes(
+    changes: Sequence[AnchoredChangeArgument], context: ToolContext
+) -> ToolResult:
     named = [
         (
             change.path,
@@ -92,14 +94,14 @@ async def _run_anchored_changes(changes: Sequence[AnchoredChange], context: Tool
     files, jobs = await _group_edits_by_file(named, context)
     rows: list[str] = []
 
-    def one(given: LockedFile, edits: Sequence[AnchoredEdit]) -> EditedText:
+    def one(given: FileLockedForEdit, edits: Sequence[AnchoredEdit]) -> EditedText:
         target = open_editable_text(given.data, given.file.display_path, is_notebook=given.file.is_notebook)
         try:
-            placed = place_anchored_edits(target, edits, given.file.display_path, given.shown_versions)
-        except StaleAnchors as problem:
+            placed = locate_anchored_edits(target, edits, given.file.display_path, given.shown_versions)
+        except StaleAnchorsError as problem:
             given.record_shown_lines(target.text, problem.row_numbers)
             raise
-        edited = apply_placed_edits(target, placed, given.file.display_path, given.syntax_check_of)
+        edited = apply_located_edits(target, placed, given.file.display_path, given.syntax_check_of)
         text, numbers = (
             format_anchored_rows_around(edited.text, edited.changed_line_ranges)
             if edited.data is not None
@@ -109,7 +111,7 @@ async def _run_anchored_changes(changes: Sequence[AnchoredChange], context: Tool
         given.record_shown_lines(edited.text, numbers)
         return edited
 
-    def make(givens: Sequence[LockedFile]) -> list[EditedText]:
+    def make(givens: Sequence[FileLockedForEdit]) -> list[EditedText]:
         rows.clear()
         return [one(given, edits) for given, edits in zip(givens, jobs, strict=True)]
 
@@ -135,7 +137,9 @@ async def _run_patch(text: str, context: ToolContext) -> ToolResult:
     )
 
 
-def _edit_patched_files(patches: Sequence[PatchedFile], givens: Sequence[LockedFile]) -> list[EditedText]:
+def _edit_patched_files(
+    patches: Sequence[PatchedFile], givens: Sequence[FileLockedForEdit]
+) -> list[EditedText]:
     """Applies a patch to its files in order; edits after a move apply to the new file."""
     made: list[EditedText] = []
     left = list(givens)
@@ -160,17 +164,17 @@ def _edit_patched_files(patches: Sequence[PatchedFile], givens: Sequence[LockedF
     return made
 
 
-def _update_patched_file(given: LockedFile, patch: PatchedFile) -> EditedText:
+def _update_patched_file(given: FileLockedForEdit, patch: PatchedFile) -> EditedText:
     target = open_editable_text(given.data, given.file.display_path, is_notebook=given.file.is_notebook)
-    return apply_placed_edits(
+    return apply_located_edits(
         target,
-        place_hunks(target, patch.hunks, given.file.display_path, given.shown_lines),
+        locate_patch_hunks(target, patch.hunks, given.file.display_path, given.shown_lines),
         given.file.display_path,
         given.syntax_check_of,
     )
 
 
-def _add_patched_file(given: LockedFile, text: str, data: bytes | None = None) -> EditedText:
+def _add_patched_file(given: FileLockedForEdit, text: str, data: bytes | None = None) -> EditedText:
     if given.exists:
         raise ToolError(
             f'{one_line(given.file.display_path)} already exists. Use "*** Update File:" to change it. '
@@ -179,7 +183,7 @@ def _add_patched_file(given: LockedFile, text: str, data: bytes | None = None) -
     return EditedText(
         data=text.encode("utf-8", "surrogatepass") if data is None else data,
         text=text,
-        diff=diff_texts(given.file.display_path, "", text),
+        diff=make_diff_of_texts(given.file.display_path, "", text),
         strategies=(),
         replaced_count=1,
         is_new=True,
@@ -187,7 +191,7 @@ def _add_patched_file(given: LockedFile, text: str, data: bytes | None = None) -
     )
 
 
-def _remove_patched_file(given: LockedFile) -> EditedText:
+def _remove_patched_file(given: FileLockedForEdit) -> EditedText:
     text = ""
     try:
         text = open_editable_text(given.data, given.file.display_path).text
@@ -196,7 +200,7 @@ def _remove_patched_file(given: LockedFile) -> EditedText:
     return EditedText(
         data=None,
         text="",
-        diff=diff_texts(given.file.display_path, text, ""),
+        diff=make_diff_of_texts(given.file.display_path, text, ""),
         strategies=(),
         replaced_count=1,
         is_removed=True,

@@ -8,24 +8,29 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from tools.base import ToolError
-from tools.edits.dialects.anchored import AnchoredEdit, place_anchored_edits
-from tools.edits.dialects.matching import SearchableText
-from tools.edits.dialects.patching import PatchedFile, parse_patch, place_hunks
-from tools.edits.dialects.replacing import EditNotFound, PlacedEdits, TextReplacement, place_replacements
+from tools.edits.dialects.anchored_edits import AnchoredEdit, locate_anchored_edits
+from tools.edits.dialects.apply_patch_format import PatchedFile, locate_patch_hunks, parse_patch
+from tools.edits.dialects.old_text_matching import SearchableText
+from tools.edits.dialects.old_text_replacement import (
+    LocatedEdits,
+    OldTextNotFoundError,
+    TextReplacement,
+    locate_replacements,
+)
 from tools.edits.diffs import (
     DIFF_CONTEXT_LINES,
     ChangedRegion,
-    compare_texts,
     find_changed_regions,
+    find_differing_lines,
     group_regions_into_hunks,
 )
 from tools.edits.edit_arguments import EditArguments
 from tools.edits.edit_card import make_file_details
 from tools.edits.editable_text import EditableText, sort_edit_spans
-from tools.edits.named_files import objects_in_list_argument
-from tools.edits.shown_lines import NO_SHOWN_LINES, ShownLines
-from tools.files.snapshots import FileSnapshot
+from tools.edits.files_named_by_edits import objects_in_list_argument
+from tools.edits.shown_lines import NO_LINES_SHOWN_TO_MODEL, LinesShownToModel
+from tools.files.shown_file_versions import ShownFileVersionText
+from tools.tool_definition import ToolError
 
 _T = TypeVar("_T")
 MAX_PREVIEW_LINES: Final = 400
@@ -35,7 +40,7 @@ _MAX_COMPARED_CHARS: Final = 4_000_000
 """The maximum of old lines times new lines; a larger change has no preview, because comparing would take too long."""
 
 
-class PreviewFile(msgspec.Struct, frozen=True, kw_only=True):
+class FileBeforePreviewedCall(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a file before a call changes it, as a preview knows it: its text, or that it is missing or
     hidden."""
 
@@ -47,13 +52,13 @@ class PreviewFile(msgspec.Struct, frozen=True, kw_only=True):
     real_path: str = ""
     """The absolute path of the file, with links resolved."""
     text: EditableText | None = None
-    shown_lines: ShownLines = NO_SHOWN_LINES
-    shown_versions: tuple[FileSnapshot, ...] = ()
+    shown_lines: LinesShownToModel = NO_LINES_SHOWN_TO_MODEL
+    shown_versions: tuple[ShownFileVersionText, ...] = ()
     error: ToolError | None = None
     """The error that a call would get which changes this file, if it is missing."""
 
 
-LookUpFile = Callable[[str], PreviewFile]
+LookUpPreviewedFile = Callable[[str], FileBeforePreviewedCall]
 """A function that returns what a preview knows of a file, given its path as the model wrote it."""
 
 
@@ -69,7 +74,7 @@ class CallDiff(msgspec.Struct, frozen=True, kw_only=True):
     removed: int
 
 
-class UnmatchedEdit(msgspec.Struct, frozen=True, kw_only=True):
+class StreamingEditWithoutMatch(msgspec.Struct, frozen=True, kw_only=True):
     """An edit of a streaming call whose old text is not in its file."""
 
     reason: str
@@ -78,7 +83,7 @@ class UnmatchedEdit(msgspec.Struct, frozen=True, kw_only=True):
     real_path: str
 
 
-def preview_edits(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallDiff, ...]:
+def preview_edits(arguments: Mapping[str, Any], look: LookUpPreviewedFile) -> tuple[CallDiff, ...]:
     """Returns the diffs that an editing call would make; none if a file must not be shown or an edit has no place."""
     try:
         call = msgspec.convert(dict(arguments), EditArguments)
@@ -88,7 +93,7 @@ def preview_edits(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallD
         return ()
 
 
-def preview_write(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallDiff, ...]:
+def preview_write(arguments: Mapping[str, Any], look: LookUpPreviewedFile) -> tuple[CallDiff, ...]:
     """Returns the diff that a write call would make in an existing file; none for a new file, whose text the arguments
     show."""
     path, content = arguments.get("path"), arguments.get("content")
@@ -97,10 +102,12 @@ def preview_write(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallD
     seen = look(path)
     if seen.text is None or seen.text.text.count("\n") * content.count("\n") > _MAX_COMPARED_CHARS:
         return ()
-    return (make_call_diff(seen, compare_texts(seen.text.text, content.replace("\r\n", "\n"))),)
+    return (make_call_diff(seen, find_differing_lines(seen.text.text, content.replace("\r\n", "\n"))),)
 
 
-def first_unmatched_edit(arguments: Mapping[str, Any], look: LookUpFile) -> UnmatchedEdit | None:
+def find_first_unmatched_edit(
+    arguments: Mapping[str, Any], look: LookUpPreviewedFile
+) -> StreamingEditWithoutMatch | None:
     """Returns the first complete edit of a streaming call whose old text is not in its file."""
     for path, edits in _group_by_path(_complete_edits(arguments)).items():
         seen = look(path)
@@ -108,10 +115,10 @@ def first_unmatched_edit(arguments: Mapping[str, Any], look: LookUpFile) -> Unma
             if seen.error is not None:
                 raise seen.error
             if seen.text is not None:
-                place_replacements(seen.text, edits, seen.path, seen.shown_lines)
+                locate_replacements(seen.text, edits, seen.path, seen.shown_lines)
         except ToolError as problem:
-            if problem is seen.error or isinstance(problem, EditNotFound):
-                return UnmatchedEdit(reason=str(problem), path=path, real_path=seen.real_path)
+            if problem is seen.error or isinstance(problem, OldTextNotFoundError):
+                return StreamingEditWithoutMatch(reason=str(problem), path=path, real_path=seen.real_path)
     return None
 
 
@@ -143,8 +150,8 @@ def _group_by_path(named: Iterable[tuple[str, _T]]) -> dict[str, list[_T]]:
 
 
 def iterate_changed_regions(
-    call: EditArguments, look: LookUpFile
-) -> Iterable[tuple[str, PreviewFile, Sequence[ChangedRegion]]]:
+    call: EditArguments, look: LookUpPreviewedFile
+) -> Iterable[tuple[str, FileBeforePreviewedCall, Sequence[ChangedRegion]]]:
     """Yields for each file of an editing call its path as sent and the regions that would change. Raises `ToolError` if
     an edit has no place or a file must not be shown."""
     if call.input.strip():
@@ -169,7 +176,7 @@ def iterate_changed_regions(
             path,
             seen,
             _find_placed_regions(
-                seen, place_anchored_edits(_require_text(seen), of_file, seen.path, seen.shown_versions)
+                seen, locate_anchored_edits(_require_text(seen), of_file, seen.path, seen.shown_versions)
             ),
         )
     edits = _group_by_path(
@@ -183,12 +190,14 @@ def iterate_changed_regions(
             path,
             seen,
             _find_placed_regions(
-                seen, place_replacements(_require_text(seen), of_file, seen.path, seen.shown_lines)
+                seen, locate_replacements(_require_text(seen), of_file, seen.path, seen.shown_lines)
             ),
         )
 
 
-def _find_patch_regions(patch: PatchedFile, seen: PreviewFile) -> tuple[PreviewFile, Sequence[ChangedRegion]]:
+def _find_patch_regions(
+    patch: PatchedFile, seen: FileBeforePreviewedCall
+) -> tuple[FileBeforePreviewedCall, Sequence[ChangedRegion]]:
     if patch.kind == "add":
         if seen.state != "missing":
             raise ToolError(f"{patch.path} already exists.")
@@ -196,10 +205,12 @@ def _find_patch_regions(patch: PatchedFile, seen: PreviewFile) -> tuple[PreviewF
     text = _require_text(seen)
     if patch.kind == "remove":
         return seen, (_make_whole_text_region(text.text.splitlines(keepends=True), ()),)
-    return seen, _find_placed_regions(seen, place_hunks(text, patch.hunks, seen.path, seen.shown_lines))
+    return seen, _find_placed_regions(
+        seen, locate_patch_hunks(text, patch.hunks, seen.path, seen.shown_lines)
+    )
 
 
-def _require_text(seen: PreviewFile) -> EditableText:
+def _require_text(seen: FileBeforePreviewedCall) -> EditableText:
     if seen.text is None:
         raise seen.error or ToolError(f"{seen.path} is not shown.")
     return seen.text
@@ -209,7 +220,7 @@ def _make_whole_text_region(old: Sequence[str], new: Sequence[str]) -> ChangedRe
     return ChangedRegion(old_start_index=0, new_start_index=0, old_lines=tuple(old), new_lines=tuple(new))
 
 
-def _find_placed_regions(seen: PreviewFile, placed: PlacedEdits) -> Sequence[ChangedRegion]:
+def _find_placed_regions(seen: FileBeforePreviewedCall, placed: LocatedEdits) -> Sequence[ChangedRegion]:
     text = _require_text(seen).text
     spans = [
         (span.start, span.end, span.new_text)
@@ -219,7 +230,7 @@ def _find_placed_regions(seen: PreviewFile, placed: PlacedEdits) -> Sequence[Cha
     return find_changed_regions(text, spans)
 
 
-def make_call_diff(seen: PreviewFile, regions: Sequence[ChangedRegion]) -> CallDiff:
+def make_call_diff(seen: FileBeforePreviewedCall, regions: Sequence[ChangedRegion]) -> CallDiff:
     """Returns a unified diff of at most `MAX_PREVIEW_LINES` lines."""
     lines = seen.text.text.removesuffix("\n").split("\n") if seen.text is not None else []
     out = [f"--- a/{seen.path}", f"+++ b/{seen.path}"]

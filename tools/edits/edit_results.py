@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tools.edits.edit_card import make_file_details
-from tools.edits.locked_edits import FinishedEdit
-from tools.results import TextPart, ToolResult
-from tools.text import escape_controls, one_line
+from tools.edits.locked_edits import FinishedFileEdit
+from tools.text_sanitizing import escape_controls, one_line
+from tools.tool_result_values import TextPart, ToolResult
 
 
-def make_replace_result(done: Sequence[FinishedEdit]) -> ToolResult:
+def make_replace_result(done: Sequence[FinishedFileEdit]) -> ToolResult:
     changed = [one for one in done if one.edited.data is not None]
     said: list[str] = []
     if changed:
@@ -19,7 +19,7 @@ def make_replace_result(done: Sequence[FinishedEdit]) -> ToolResult:
     return _make_edit_result(done, " ".join((*said, *_format_result_notes(done))), ())
 
 
-def make_anchored_result(done: Sequence[FinishedEdit], rows: Sequence[str]) -> ToolResult:
+def make_anchored_result(done: Sequence[FinishedFileEdit], rows: Sequence[str]) -> ToolResult:
     """Builds the result of anchored edits. `rows` are the rows around the changes of each file, with fresh anchors."""
     changed = [one for one in done if one.edited.data is not None]
     said: list[str] = []
@@ -34,7 +34,7 @@ def make_anchored_result(done: Sequence[FinishedEdit], rows: Sequence[str]) -> T
     return _make_edit_result(done, " ".join((*said, *_format_result_notes(done))), shown)
 
 
-def make_patch_result(done: Sequence[FinishedEdit]) -> ToolResult:
+def make_patch_result(done: Sequence[FinishedFileEdit]) -> ToolResult:
     said: list[str] = []
     for one in done:
         edited, name = one.edited, one_line(one.file.display_path)
@@ -49,7 +49,7 @@ def make_patch_result(done: Sequence[FinishedEdit]) -> ToolResult:
     return _make_edit_result(done, " ".join((*said, *_format_result_notes(done))) or "Nothing to do.", ())
 
 
-def _format_result_notes(done: Sequence[FinishedEdit]) -> list[str]:
+def _format_result_notes(done: Sequence[FinishedFileEdit]) -> list[str]:
     return [
         f"{one_line(one.file.display_path)}: {note}" if len(done) > 1 else note
         for one in done
@@ -57,7 +57,7 @@ def _format_result_notes(done: Sequence[FinishedEdit]) -> list[str]:
     ]
 
 
-def _make_edit_result(done: Sequence[FinishedEdit], text: str, shown: Sequence[str]) -> ToolResult:
+def _make_edit_result(done: Sequence[FinishedFileEdit], text: str, shown: Sequence[str]) -> ToolResult:
     warnings = [
         f"{one_line(one.file.display_path)}:\n{one.edited.syntax_warning}"
         if len(done) > 1
@@ -71,7 +71,7 @@ def _make_edit_result(done: Sequence[FinishedEdit], text: str, shown: Sequence[s
     )
 
 
-def _make_edit_details(done: Sequence[FinishedEdit]) -> dict[str, Any]:
+def _make_edit_details(done: Sequence[FinishedFileEdit]) -> dict[str, Any]:
     edits = [one.edited for one in done]
     details: dict[str, Any] = {
         "diff": escape_controls("\n".join(edited.diff.display for edited in edits if edited.diff.display)),

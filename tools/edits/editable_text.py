@@ -7,10 +7,10 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from tools.base import ToolError
-from tools.edits.dialects.matching import SearchableText, TextEdit
-from tools.files.encoding import UTF8, Encoding, detect_encoding
-from tools.text import one_line
+from tools.edits.dialects.old_text_matching import SearchableText, TextEdit
+from tools.files.text_encoding import UTF8_ENCODING, TextEncoding, detect_encoding
+from tools.text_sanitizing import one_line
+from tools.tool_definition import ToolError
 
 
 class EditableText(Protocol):
@@ -40,13 +40,13 @@ class EditableText(Protocol):
         ...
 
 
-class FileText(msgspec.Struct, frozen=True, kw_only=True):
+class DecodedFileText(msgspec.Struct, frozen=True, kw_only=True):
     """The text of a file with its line ends as line feeds, which is encoded again with the original encoding, byte
     order mark and line ends."""
 
     text: str
     raw_text: str
-    encoding: Encoding
+    encoding: TextEncoding
     line_endings: Literal["lf", "crlf", "cr", "mixed"]
 
     @property
@@ -68,7 +68,7 @@ class FileText(msgspec.Struct, frozen=True, kw_only=True):
             ) from None
 
 
-def decode_text_file(data: bytes, path: str) -> FileText:
+def decode_text_file(data: bytes, path: str) -> DecodedFileText:
     encoding = detect_encoding(data[: 256 * 1024], is_whole=len(data) <= 256 * 1024)
     if encoding is None:
         raise ToolError(
@@ -77,18 +77,22 @@ def decode_text_file(data: bytes, path: str) -> FileText:
     try:
         raw = encoding.decode(data)
     except UnicodeDecodeError:
-        encoding = UTF8
+        encoding = UTF8_ENCODING
         raw = encoding.decode(data)
     if "\r" not in raw:
-        return FileText(text=raw, raw_text=raw, encoding=encoding, line_endings="lf")
+        return DecodedFileText(text=raw, raw_text=raw, encoding=encoding, line_endings="lf")
     if "\n" not in raw:
-        return FileText(text=raw.replace("\r", "\n"), raw_text=raw, encoding=encoding, line_endings="cr")
+        return DecodedFileText(
+            text=raw.replace("\r", "\n"), raw_text=raw, encoding=encoding, line_endings="cr"
+        )
     crlf = raw.count("\r\n")
     endings = "crlf" if crlf == raw.count("\n") else "mixed" if crlf else "lf"
-    return FileText(text=raw.replace("\r\n", "\n"), raw_text=raw, encoding=encoding, line_endings=endings)
+    return DecodedFileText(
+        text=raw.replace("\r\n", "\n"), raw_text=raw, encoding=encoding, line_endings=endings
+    )
 
 
-def apply_spans(text: str, spans: Sequence[TextEdit]) -> str:
+def replace_text_spans(text: str, spans: Sequence[TextEdit]) -> str:
     """Replaces spans of a text; where two spans replace the same place, both apply."""
     parts: list[str] = []
     position = 0
@@ -115,17 +119,17 @@ def sort_edit_spans(
     return [span for *_, span in placed]
 
 
-def _restore_line_endings(file: FileText, spans: Sequence[TextEdit]) -> str:
+def _restore_line_endings(file: DecodedFileText, spans: Sequence[TextEdit]) -> str:
     """Returns the edited text with the file's line endings."""
     if file.line_endings == "mixed":
         return _restore_mixed_line_endings(file, spans)
-    text = apply_spans(file.text, spans)
+    text = replace_text_spans(file.text, spans)
     if file.line_endings == "crlf":
         return text.replace("\n", "\r\n")
     return text.replace("\n", "\r") if file.line_endings == "cr" else text
 
 
-def _restore_mixed_line_endings(file: FileText, spans: Sequence[TextEdit]) -> str:
+def _restore_mixed_line_endings(file: DecodedFileText, spans: Sequence[TextEdit]) -> str:
     """Returns the edited text of a file with mixed line endings: unchanged lines keep theirs; a new line takes that of
     the replaced line, otherwise of the line before."""
     endings = ["\r\n" if line.endswith("\r") else "\n" for line in file.raw_text.split("\n")[:-1]]

@@ -14,13 +14,13 @@ MAX_ALIGNED_LINES: Final = 4_000
 _MAX_COMPARED_LINE_PAIRS: Final = 40_000
 
 
-class UnchangedRun(NamedTuple):
+class UnchangedLines(NamedTuple):
     old_start: int
     new_start: int
     length: int
 
 
-def count_common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+def count_common_first_and_last_lines(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
     """Returns how many lines both texts share at the beginning, and at the end; no line is counted twice."""
     most = min(len(old), len(new))
     head = 0
@@ -32,22 +32,22 @@ def count_common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]
     return head, tail
 
 
-def find_unchanged_runs(
+def find_unchanged_line_runs(
     old: Sequence[str],
     new: Sequence[str],
     *,
     max_lines: int = MAX_ALIGNED_LINES,
     max_cells: int = _MAX_COMPARED_LINE_PAIRS,
-) -> list[UnchangedRun]:
+) -> list[UnchangedLines]:
     """Returns the runs of unchanged lines between two texts in order, each as long as possible. `max_cells` limits the
     comparison of lines that are not unique."""
-    head, tail = count_common_ends(old, new)
-    found = [UnchangedRun(0, 0, head)] if head else []
+    head, tail = count_common_first_and_last_lines(old, new)
+    found = [UnchangedLines(0, 0, head)] if head else []
     old_end, new_end = len(old) - tail, len(new) - tail
     if max(old_end - head, new_end - head) <= max_lines:
         found += _find_unchanged_runs_within(old, new, (head, old_end), (head, new_end), max_cells)
     if tail:
-        found.append(UnchangedRun(old_end, new_end, tail))
+        found.append(UnchangedLines(old_end, new_end, tail))
     return _join_adjacent_unchanged_runs(found)
 
 
@@ -57,14 +57,14 @@ def _find_unchanged_runs_within(
     old_span: tuple[int, int],
     new_span: tuple[int, int],
     max_cells: int,
-) -> list[UnchangedRun]:
+) -> list[UnchangedLines]:
     (a, b), (c, d) = old_span, new_span
-    found: list[UnchangedRun] = []
+    found: list[UnchangedLines] = []
     for i, j in [*_find_unique_line_pairs(old, new, a, b, c, d), (b, d)]:
         if (b - a) * (d - c) and i > a and j > c:
             found += _compare_for_unchanged_runs(old[a:i], new[c:j], a, c, max_cells)
         if i < b and j < d:
-            found.append(UnchangedRun(i, j, 1))
+            found.append(UnchangedLines(i, j, 1))
         a, c = i + 1, j + 1
     return found
 
@@ -99,22 +99,22 @@ def _find_unique_line_pairs(
 
 def _compare_for_unchanged_runs(
     old: Sequence[str], new: Sequence[str], a: int, c: int, max_cells: int
-) -> list[UnchangedRun]:
+) -> list[UnchangedLines]:
     """Returns the runs of unchanged lines in two parts of the texts, which begin at the lines `a` and `c`, by a full
     comparison."""
     if len(old) * len(new) > max_cells:
-        head, tail = count_common_ends(old, new)
+        head, tail = count_common_first_and_last_lines(old, new)
         ends = [
-            UnchangedRun(a, c, head),
-            UnchangedRun(a + len(old) - tail, c + len(new) - tail, tail),
+            UnchangedLines(a, c, head),
+            UnchangedLines(a + len(old) - tail, c + len(new) - tail, tail),
         ]
         return [run for run in ends if run.length]
     blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-    return [UnchangedRun(a + block.a, c + block.b, block.size) for block in blocks if block.size]
+    return [UnchangedLines(a + block.a, c + block.b, block.size) for block in blocks if block.size]
 
 
-def _join_adjacent_unchanged_runs(found: Sequence[UnchangedRun]) -> list[UnchangedRun]:
-    out: list[UnchangedRun] = []
+def _join_adjacent_unchanged_runs(found: Sequence[UnchangedLines]) -> list[UnchangedLines]:
+    out: list[UnchangedLines] = []
     for run in found:
         if (
             out
@@ -127,11 +127,11 @@ def _join_adjacent_unchanged_runs(found: Sequence[UnchangedRun]) -> list[Unchang
     return out
 
 
-def find_moved_position(old: Sequence[str], new: Sequence[str], first: int, last: int) -> int | None:
+def find_position_of_moved_lines(old: Sequence[str], new: Sequence[str], first: int, last: int) -> int | None:
     """Returns where the lines `first` to `last` of the old text are in the new one, if they and one line around them
     are unchanged; None also if they were copied, because the intended copy is unknown."""
     before, behind = max(0, first - 1), min(len(old) - 1, last + 1)
-    for run in find_unchanged_runs(old, new):
+    for run in find_unchanged_line_runs(old, new):
         if not (run.old_start <= before and behind < run.old_start + run.length):
             continue
         place = first - run.old_start + run.new_start

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from tools.base import ToolError
-from tools.edits.diffs import ChangedRegion, compare_texts, split_at_line_feeds
+from tools.edits.diffs import ChangedRegion, find_differing_lines, split_at_line_feeds
 from tools.edits.edit_arguments import EditArguments
-from tools.edits.edit_preview import PreviewFile, iterate_changed_regions
-from tools.edits.named_files import PATCH_MOVE_HEADER
+from tools.edits.edit_preview import FileBeforePreviewedCall, iterate_changed_regions
+from tools.edits.files_named_by_edits import PATCH_MOVE_HEADER
+from tools.tool_definition import ToolError
 
 _EDIT_LIST_ARGUMENTS = ("edits", "changes")
 
@@ -27,10 +27,10 @@ class ProposedFile(msgspec.Struct, frozen=True, kw_only=True):
     new_text: str | None
 
 
-LookUpFile = Callable[[str], PreviewFile]
+LookUpPreviewedFile = Callable[[str], FileBeforePreviewedCall]
 
 
-def compute_edited_files(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[ProposedFile, ...]:
+def compute_edited_files(arguments: Mapping[str, Any], look: LookUpPreviewedFile) -> tuple[ProposedFile, ...]:
     """Returns the files as an editing call would leave them. Raises `ToolError` if an edit has no place."""
     call = msgspec.convert(dict(arguments), EditArguments)
     return tuple(
@@ -46,7 +46,7 @@ def compute_edited_files(arguments: Mapping[str, Any], look: LookUpFile) -> tupl
 
 
 def _compute_text_after_edit(
-    seen: PreviewFile, regions: Sequence[ChangedRegion], call: EditArguments
+    seen: FileBeforePreviewedCall, regions: Sequence[ChangedRegion], call: EditArguments
 ) -> str | None:
     lines = split_at_line_feeds(seen.text.text) if seen.text is not None else []
     for region in sorted(regions, key=lambda one: -one.old_start_index):
@@ -54,7 +54,9 @@ def _compute_text_after_edit(
     return "".join(lines) if lines or not call.input.strip() else None
 
 
-def compute_written_files(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[ProposedFile, ...]:
+def compute_written_files(
+    arguments: Mapping[str, Any], look: LookUpPreviewedFile
+) -> tuple[ProposedFile, ...]:
     path, content = arguments.get("path"), arguments.get("content")
     if not isinstance(path, str) or not path.strip() or not isinstance(content, str):
         return ()
@@ -128,7 +130,7 @@ def _make_patch_lines(file: ProposedFile, after: str | None) -> list[str]:
 def _make_unique_replacements(before: str, after: str) -> list[tuple[str, str]]:
     """Returns replacements for the changed regions of a file, whose old texts occur only once in it."""
     old, new = split_at_line_feeds(before), split_at_line_feeds(after)
-    regions = compare_texts(before, after)
+    regions = find_differing_lines(before, after)
     spans: list[tuple[int, int]] = []
     for region in regions:
         if spans and region.old_start_index <= spans[-1][1]:
@@ -168,7 +170,9 @@ def _occurs_exactly_once(text: str, whole: str) -> bool:
     return bool(text.strip()) and whole.find(text) == whole.rfind(text)
 
 
-def compute_proposed_files(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[ProposedFile, ...]:
+def compute_proposed_files(
+    arguments: Mapping[str, Any], look: LookUpPreviewedFile
+) -> tuple[ProposedFile, ...]:
     """Returns the files before and after an edit or write call; none if they cannot be computed."""
     try:
         return (

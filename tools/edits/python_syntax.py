@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from tools.edits.dialects.matching import TextEdit
-from tools.patterns import late
+from tools.edits.dialects.old_text_matching import TextEdit
+from tools.lazy_patterns import lazy_regex
 
 _MAX_COMPILED_CHARS: Final = 48 * 1024
 """The maximum size of a text that is checked by compiling it, because the interpreter is blocked meanwhile: 10 ms
 for this size."""
 _COMPILED_FILE_NAME: Final = "<edited text>"
-_TOP_LEVEL_LINE_PATTERN: Final = late(r"^(?=[^\s#)\]}])", re.MULTILINE)
-_CONTINUING_KEYWORDS: Final = ("else", "elif", "except", "finally")
-_RELIABLE_MESSAGES_PATTERN: Final = late(
+_TOP_LEVEL_LINE_PATTERN: Final = lazy_regex(r"^(?=[^\s#)\]}])", re.MULTILINE)
+_PYTHON_CLAUSE_KEYWORDS: Final = ("else", "elif", "except", "finally")
+_RELIABLE_PYTHON_ERROR_PATTERN: Final = lazy_regex(
     r"expected an indented block|unexpected indent|unindent does not match|cannot assign to|expected ':'"
     r"|inconsistent use of tabs|unmatched|was never closed|does not match opening"
 )
@@ -47,10 +47,10 @@ def _find_enclosing_statements(text: str, first: int, last: int) -> tuple[int, i
     """Returns the range of whole top-level statements around the changed lines."""
     start = 0
     for match in _TOP_LEVEL_LINE_PATTERN.finditer(text, 0, first + 1):
-        if not text.startswith(_CONTINUING_KEYWORDS, match.start()):
+        if not text.startswith(_PYTHON_CLAUSE_KEYWORDS, match.start()):
             start = match.start()
     following = _TOP_LEVEL_LINE_PATTERN.search(text, last + 1)
-    while following is not None and text.startswith(_CONTINUING_KEYWORDS, following.start()):
+    while following is not None and text.startswith(_PYTHON_CLAUSE_KEYWORDS, following.start()):
         following = _TOP_LEVEL_LINE_PATTERN.search(text, following.end() + 1)
     return start, len(text) if following is None else following.start()
 
@@ -60,7 +60,7 @@ def _find_syntax_error(text: str) -> tuple[int, str] | None:
     try:
         compile(text, _COMPILED_FILE_NAME, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     except SyntaxError as problem:
-        if _RELIABLE_MESSAGES_PATTERN.search(problem.msg or "") is None:
+        if _RELIABLE_PYTHON_ERROR_PATTERN.search(problem.msg or "") is None:
             return None
         return problem.lineno or 1, problem.msg
     except (ValueError, RecursionError, MemoryError):

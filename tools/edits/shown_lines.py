@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 
-class ShownLines(msgspec.Struct, frozen=True, kw_only=True):
+class LinesShownToModel(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of a file that the model was shown, by number from 1, and the edits that this session applied to it."""
 
     lines: Mapping[int, str] = {}
@@ -24,4 +24,4 @@ class ShownLines(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-NO_SHOWN_LINES = ShownLines()
+NO_LINES_SHOWN_TO_MODEL = LinesShownToModel()

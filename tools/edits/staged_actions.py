@@ -1,6 +1,6 @@
 """Staged changes: exact new contents that wait until they are applied or discarded, once.
 
-`tools.files.mutations` writes them like every change, and only if each file is still as it was when they were
+`tools.files.file_changes` writes them like every change, and only if each file is still as it was when they were
 staged. Work that was done on a copy is merged instead, file by file, into what each file has become; a file that both
 have changed in the same place is not written and stays staged."""
 
@@ -10,16 +10,16 @@ from typing import Final, Literal
 import msgspec
 
 from tools.edits.diffs import Diff
-from tools.edits.merging import format_conflicts, merge_three_way
-from tools.files.mutations import FileState, MutationQueue, NewContent, content_hash
+from tools.edits.three_way_merge import format_conflicts, merge_three_way
+from tools.files.file_changes import FileChangeQueue, FileStateBeforeChange, NewFileContent, hash_file_content
 
 MAX_STAGED_ACTIONS: Final = 8
 _MAX_QUOTED_CONFLICTS: Final = 5
 _MAX_CONFLICT_CHARS: Final = 4_000
 _NOTHING_STAGED_TEXT: Final = "No pending action to resolve. Nothing to apply or discard."
 
-Resolution = Literal["apply", "discard"]
-ResolvedBy = Literal["model", "person", "program", "extension"]
+StagedActionResolution = Literal["apply", "discard"]
+StagedActionResolver = Literal["model", "person", "program", "extension"]
 
 
 class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,15 +60,15 @@ class StagedAction(msgspec.Struct, frozen=True, kw_only=True):
         return "".join(file.diff.patch for file in self.files)
 
 
-class ResolvedAction(msgspec.Struct, frozen=True, kw_only=True):
+class ResolvedStagedAction(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a staged action that was applied or discarded."""
 
     staged: StagedAction
-    action: Resolution
+    action: StagedActionResolution
     is_done: bool
     """Whether the action was carried out; False if it should have been applied and could not be."""
     text: str
-    resolved_by: ResolvedBy
+    resolved_by: StagedActionResolver
 
 
 class UnknownStagedAction(Exception):
@@ -78,18 +78,18 @@ class UnknownStagedAction(Exception):
 class StagedActions:
     """The staged actions of one session that are not yet applied or discarded, oldest first."""
 
-    def __init__(self, mutations: Callable[[], MutationQueue]) -> None:
+    def __init__(self, mutations: Callable[[], FileChangeQueue]) -> None:
         self._mutations = mutations
         self._pending_actions: list[StagedAction] = []
         self._count = 0
-        self._listeners: list[Callable[[ResolvedAction | None], None]] = []
+        self._listeners: list[Callable[[ResolvedStagedAction | None], None]] = []
 
-    def subscribe(self, listener: Callable[[ResolvedAction | None], None]) -> None:
+    def subscribe(self, listener: Callable[[ResolvedStagedAction | None], None]) -> None:
         """Calls `listener` whenever the list of staged actions changes, with the outcome of a resolved action."""
         self._listeners.append(listener)
 
     @property
-    def pending_actions(self) -> tuple[StagedAction, ...]:
+    def pending_staged_actions(self) -> tuple[StagedAction, ...]:
         return tuple(self._pending_actions)
 
     def stage_action(
@@ -121,7 +121,7 @@ class StagedActions:
         self._notify_listeners(None)
         return made
 
-    def find_action(self, id: str | None) -> StagedAction:
+    def find_staged_action(self, id: str | None) -> StagedAction:
         """Returns the staged action with this id; without an id there must be exactly one. Raises
         `UnknownStagedAction`."""
         if not self._pending_actions:
@@ -139,34 +139,34 @@ class StagedActions:
 
     def replace_staged_files(self, id: str, label: str, files: Sequence[StagedFile]) -> None:
         """Replaces the new contents that a staged action would write. Raises `UnknownStagedAction`."""
-        found = self.find_action(id)
+        found = self.find_staged_action(id)
         made = msgspec.structs.replace(found, label=label, files=tuple(files))
         self._pending_actions[self._pending_actions.index(found)] = made
         self._notify_listeners(None)
 
-    def affected_paths(self, id: str | None, files: Collection[str] = ()) -> tuple[str, ...]:
+    def paths_written_by_staged_action(self, id: str | None, files: Collection[str] = ()) -> tuple[str, ...]:
         """Returns the files that applying a staged action would write, for all actions that the id may mean."""
         chosen = [one for one in self._pending_actions if id in (None, one.id)]
         found = (file for one in chosen for file in one.files if not files or file.display_path in files)
         return tuple(dict.fromkeys(file.path for file in found))
 
-    async def resolve_action(
+    async def resolve_staged_action(
         self,
         id: str | None,
-        action: Resolution,
+        action: StagedActionResolution,
         reason: str,
         *,
-        by: ResolvedBy,
+        by: StagedActionResolver,
         call_id: str,
         files: Collection[str] = (),
-    ) -> ResolvedAction:
+    ) -> ResolvedStagedAction:
         """Applies or discards a staged action, which is then no longer pending. Raises `UnknownStagedAction`, or what
         `apply` raises. `files`: only these files of a copy's work; the others stay staged."""
-        staged = self.find_action(id)
+        staged = self.find_staged_action(id)
         if files and (chosen := _select_staged_files(staged, files)) != staged.files:
             return await self._resolve_some_files(staged, chosen, action, by, call_id)
         self._pending_actions.remove(staged)
-        found = ResolvedAction(staged=staged, action=action, is_done=False, text="", resolved_by=by)
+        found = ResolvedStagedAction(staged=staged, action=action, is_done=False, text="", resolved_by=by)
         try:
             found = await (self._apply_action if action == "apply" else self._discard_action)(
                 staged, reason, by, call_id
@@ -185,10 +185,10 @@ class StagedActions:
         self,
         staged: StagedAction,
         chosen: tuple[StagedFile, ...],
-        action: Resolution,
-        by: ResolvedBy,
+        action: StagedActionResolution,
+        by: StagedActionResolver,
         call_id: str,
-    ) -> ResolvedAction:
+    ) -> ResolvedStagedAction:
         """Applies or discards some files of a staged action, which keeps the others and those that are not written."""
         at = self._pending_actions.index(staged)
         self._pending_actions.remove(staged)
@@ -208,17 +208,21 @@ class StagedActions:
                 left.get(file.display_path, file) for file in staged.files if file.display_path not in done
             )
             self._pending_actions.insert(at, msgspec.structs.replace(staged, files=files))
-            found = ResolvedAction(staged=part, action=action, is_done=not left, text=text, resolved_by=by)
+            found = ResolvedStagedAction(
+                staged=part, action=action, is_done=not left, text=text, resolved_by=by
+            )
             self._notify_listeners(found)
         return found
 
-    def drop_all(self, why: str, ids: Collection[str] | None = None) -> tuple[StagedAction, ...]:
+    def discard_all_staged_actions(
+        self, why: str, ids: Collection[str] | None = None
+    ) -> tuple[StagedAction, ...]:
         """Discards all staged actions, or those of these ids, because what they refer to is gone."""
         gone = tuple(one for one in self._pending_actions if ids is None or one.id in ids)
         self._pending_actions = [one for one in self._pending_actions if one not in gone]
         for one in gone:
             self._notify_listeners(
-                ResolvedAction(
+                ResolvedStagedAction(
                     staged=one,
                     action="discard",
                     is_done=True,
@@ -229,9 +233,9 @@ class StagedActions:
         return gone
 
     async def _apply_action(
-        self, staged: StagedAction, reason: str, by: ResolvedBy, call_id: str
-    ) -> ResolvedAction:
-        done = ResolvedAction(staged=staged, action="apply", is_done=True, text="", resolved_by=by)
+        self, staged: StagedAction, reason: str, by: StagedActionResolver, call_id: str
+    ) -> ResolvedStagedAction:
+        done = ResolvedStagedAction(staged=staged, action="apply", is_done=True, text="", resolved_by=by)
         if staged.files:
             refused = await self._write_staged_files(staged, call_id)
             if refused and staged.merges_each_file:
@@ -256,7 +260,7 @@ class StagedActions:
         meanwhile: in a merge those in conflict, otherwise all if there is one."""
         refused: list[StagedFile] = []
 
-        def compute(states: Sequence[FileState | None]) -> list[NewContent | None]:
+        def compute(states: Sequence[FileStateBeforeChange | None]) -> list[NewFileContent | None]:
             refused.clear()
             present = [state.data if state is not None else None for state in states]
             if staged.merges_each_file:
@@ -265,23 +269,23 @@ class StagedActions:
                     for file, data in zip(staged.files, present, strict=True)
                 ]
             for file, data in zip(staged.files, present, strict=True):
-                if (content_hash(data) if data is not None else None) != file.before_hash:
+                if (hash_file_content(data) if data is not None else None) != file.before_hash:
                     refused.append(file)
             return [
                 None if refused else _make_staged_content(file, file.new_content) for file in staged.files
             ]
 
-        await self._mutations().change_all([file.path for file in staged.files], call_id, compute)
+        await self._mutations().change_files_together([file.path for file in staged.files], call_id, compute)
         return tuple(refused)
 
     async def _discard_action(
-        self, staged: StagedAction, reason: str, by: ResolvedBy, call_id: str
-    ) -> ResolvedAction:
+        self, staged: StagedAction, reason: str, by: StagedActionResolver, call_id: str
+    ) -> ResolvedStagedAction:
         said = await staged.reject_callback(reason) if staged.reject_callback is not None else None
         text = said or f"Discarded: {staged.label}. Reason: {reason}"
-        return ResolvedAction(staged=staged, action="discard", is_done=True, text=text, resolved_by=by)
+        return ResolvedStagedAction(staged=staged, action="discard", is_done=True, text=text, resolved_by=by)
 
-    def _notify_listeners(self, resolved: ResolvedAction | None) -> None:
+    def _notify_listeners(self, resolved: ResolvedStagedAction | None) -> None:
         for listener in tuple(self._listeners):
             listener(resolved)
 
@@ -302,15 +306,15 @@ def _select_staged_files(staged: StagedAction, files: Collection[str]) -> tuple[
     return tuple(file for file in staged.files if file.display_path in files)
 
 
-def _make_staged_content(file: StagedFile, data: bytes | None) -> NewContent:
-    return NewContent(
+def _make_staged_content(file: StagedFile, data: bytes | None) -> NewFileContent:
+    return NewFileContent(
         data=data, added=file.diff.added, removed=file.diff.removed, is_executable=file.is_executable
     )
 
 
 def _merge_staged_content(
     file: StagedFile, present: bytes | None, refused: list[StagedFile]
-) -> NewContent | None:
+) -> NewFileContent | None:
     """Returns the content of a file that contains the staged change and the change made meanwhile. None if the file
     needs no writing, or if both conflict; then the file is added to `refused`."""
     if present == file.new_content and file.is_executable is None:

@@ -15,38 +15,40 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tools.text import escape_controls
+from tools.text_sanitizing import escape_controls
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
-    from tools.edits.dialects.matching import TextEdit
+    from tools.edits.dialects.old_text_matching import TextEdit
 
-MAX_CHECKED_BYTES: Final = 512 * 1024
+MAX_SYNTAX_CHECKED_BYTES: Final = 512 * 1024
 _SYNTAX_PARSE_TIMEOUT: Final = 0.15
 _MAX_CACHED_CHECKS: Final = 64
-_MAX_SYNTAX_FLAWS: Final = 400
+_MAX_SYNTAX_ERRORS: Final = 400
 _MAX_QUOTED_SOURCE_CHARS: Final = 40
 
-_LANGUAGES_NAMED_AS_GRAMMAR: Final = """
+_CHECKED_LANGUAGES_NAMED_AS_GRAMMAR: Final = """
 python javascript typescript tsx go rust c cpp java kotlin scala csharp swift ruby php lua perl
 r julia ocaml ocaml_interface elixir erlang clojure elm zig dart bash powershell css scss json toml hcl proto graphql
 solidity verilog vhdl fortran cmake"""
-_CHECKED_GRAMMARS: Final = {name: name for name in _LANGUAGES_NAMED_AS_GRAMMAR.split()} | {
+_CHECKING_GRAMMAR_BY_LANGUAGE: Final = {
+    name: name for name in _CHECKED_LANGUAGES_NAMED_AS_GRAMMAR.split()
+} | {
     "jsx": "javascript",
     "cuda": "cuda",
 }
 """The grammar that checks the syntax, by language; includes only grammars that detect a lost bracket, and so none
 of prose or markup."""
-_QUOTES_WITH_BACKTICKS: Final = frozenset({"javascript", "typescript", "tsx", "bash"})
+_GRAMMARS_WITH_BACKTICK_STRINGS: Final = frozenset({"javascript", "typescript", "tsx", "bash"})
 
 
-def checking_grammar_for(language: str) -> str:
+def find_syntax_checking_grammar(language: str) -> str:
     """Returns the name of the grammar that checks a language's syntax; empty if none would detect anything."""
-    return _CHECKED_GRAMMARS.get(language, "")
+    return _CHECKING_GRAMMAR_BY_LANGUAGE.get(language, "")
 
 
-class SyntaxFlaw(msgspec.Struct, frozen=True, gc=False):
+class SyntaxErrorSpan(msgspec.Struct, frozen=True, gc=False):
     """A place of a source that its grammar cannot parse, in bytes."""
 
     start_byte: int
@@ -55,7 +57,7 @@ class SyntaxFlaw(msgspec.Struct, frozen=True, gc=False):
     message: str
 
 
-class NewSyntaxFlaw(msgspec.Struct, frozen=True, kw_only=True):
+class NewSyntaxError(msgspec.Struct, frozen=True, kw_only=True):
     """A syntax error that an edit caused."""
 
     line: int
@@ -65,23 +67,23 @@ class NewSyntaxFlaw(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the file had no syntax errors before the edit."""
 
 
-class SyntaxChecks:
+class SyntaxCheckCache:
     """Checks the syntax of edited files, and caches the errors of checked texts for a session."""
 
     def __init__(self) -> None:
-        self._cached_flaws: OrderedDict[tuple[str, bytes], tuple[SyntaxFlaw, ...]] = OrderedDict()
+        self._cached_flaws: OrderedDict[tuple[str, bytes], tuple[SyntaxErrorSpan, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def check_file(self, path: str, text: str) -> FileSyntax:
+    def check_file(self, path: str, text: str) -> FileSyntaxCheck:
         """Returns the syntax check for a file with this name and text."""
         from tools.filemap.language_detection import detect_language  # noqa: PLC0415  (a table of patterns, at the first edit)
 
         head = text[:2000].encode("utf-8", "replace")
         language = detect_language(PurePath(path), head) or ""
-        return FileSyntax(self, checking_grammar_for(language))
+        return FileSyntaxCheck(self, find_syntax_checking_grammar(language))
 
-    def find_flaws(self, grammar: str, source: bytes) -> tuple[SyntaxFlaw, ...]:
-        """Returns the places of a source that its grammar cannot parse. Raises `MapTimeLimitReached`."""
+    def find_syntax_errors(self, grammar: str, source: bytes) -> tuple[SyntaxErrorSpan, ...]:
+        """Returns the places of a source that its grammar cannot parse. Raises `FileMapTimeLimitReached`."""
         key = (grammar, hashlib.blake2b(source, digest_size=16).digest())
         with self._lock:
             known = self._cached_flaws.get(key)
@@ -96,10 +98,10 @@ class SyntaxChecks:
         return found
 
 
-class FileSyntax:
+class FileSyntaxCheck:
     """The syntax check of one file; for a language without a grammar it finds nothing."""
 
-    def __init__(self, checks: SyntaxChecks, grammar: str) -> None:
+    def __init__(self, checks: SyntaxCheckCache, grammar: str) -> None:
         self._checks = checks
         self._grammar = grammar
 
@@ -111,63 +113,69 @@ class FileSyntax:
     def accepts_code_fences(self) -> bool:
         """Whether the grammar takes a code fence (```) for code, a string or a command, so that a fence left in an
         edit is no syntax error."""
-        return self._grammar in _QUOTES_WITH_BACKTICKS
+        return self._grammar in _GRAMMARS_WITH_BACKTICK_STRINGS
 
-    def new_problems(self, text: str, spans: Sequence[TextEdit]) -> tuple[NewSyntaxFlaw, ...] | None:
+    def find_new_syntax_errors(
+        self, text: str, spans: Sequence[TextEdit]
+    ) -> tuple[NewSyntaxError, ...] | None:
         """Returns the syntax errors that these edits cause in `text`; None if it was not checked."""
-        from tools.filemap.deadline import MapTimeLimitReached  # noqa: PLC0415  (parsers, at the first edit)
+        from tools.filemap.map_deadline import FileMapTimeLimitReached  # noqa: PLC0415  (parsers, at the first edit)
 
         if not self._grammar:
             return None
         # Loaded with the first edit.
-        from tools.edits.editable_text import apply_spans  # noqa: PLC0415
+        from tools.edits.editable_text import replace_text_spans  # noqa: PLC0415
         from tools.edits.python_syntax import find_new_python_error  # noqa: PLC0415
 
-        made = apply_spans(text, spans)
+        made = replace_text_spans(text, spans)
         after = made.encode("utf-8", "surrogatepass")
-        if len(after) > MAX_CHECKED_BYTES:
+        if len(after) > MAX_SYNTAX_CHECKED_BYTES:
             return None
         had_flaws = False
         try:
-            now = self._checks.find_flaws(self._grammar, after)
+            now = self._checks.find_syntax_errors(self._grammar, after)
             if now:
                 before = text.encode("utf-8", "surrogatepass")
                 then = (
-                    self._checks.find_flaws(self._grammar, before)
-                    if len(before) <= MAX_CHECKED_BYTES
+                    self._checks.find_syntax_errors(self._grammar, before)
+                    if len(before) <= MAX_SYNTAX_CHECKED_BYTES
                     else None
                 )
                 if then is None:
                     return None
                 had_flaws = bool(then)
                 now = _find_added_flaws(then, now, _compute_byte_shifts(text, spans))
-        except (MapTimeLimitReached, LookupError, OSError):
+        except (FileMapTimeLimitReached, LookupError, OSError):
             return None
         if now:
             return tuple(_make_new_flaw(flaw, after, is_first=not had_flaws) for flaw in now)
         if self._grammar == "python" and (found := find_new_python_error(text, made, spans)):
-            return (NewSyntaxFlaw(line=found[0], message=found[1]),)
+            return (NewSyntaxError(line=found[0], message=found[1]),)
         return ()
 
 
 def _parse_for_check(grammar: str, source: bytes) -> Tree:
-    from tools.filemap.deadline import Deadline  # noqa: PLC0415  (the same)
-    from tools.filemap.tree_sitter_parsing import load_grammar, parse_source  # noqa: PLC0415  (parsers, at the first edit)
+    from tools.filemap.map_deadline import MapDeadline  # noqa: PLC0415  (the same)
+    from tools.filemap.tree_sitter_parsing import load_tree_sitter_grammar, parse_source_with_grammar  # noqa: PLC0415  (parsers, at the first edit)
 
-    return parse_source(load_grammar(grammar), source, Deadline(_SYNTAX_PARSE_TIMEOUT))
+    return parse_source_with_grammar(
+        load_tree_sitter_grammar(grammar), source, MapDeadline(_SYNTAX_PARSE_TIMEOUT)
+    )
 
 
-def _collect_flaws(tree: Tree, source: bytes) -> tuple[SyntaxFlaw, ...]:
+def _collect_flaws(tree: Tree, source: bytes) -> tuple[SyntaxErrorSpan, ...]:
     """Collects the unparsable places of a syntax tree, from the nodes that contain errors."""
-    found: list[SyntaxFlaw] = []
+    found: list[SyntaxErrorSpan] = []
     waiting = [tree.root_node] if tree.root_node.has_error else []
-    while waiting and len(found) < _MAX_SYNTAX_FLAWS:
+    while waiting and len(found) < _MAX_SYNTAX_ERRORS:
         node = waiting.pop()
         if node.is_missing:
-            found.append(SyntaxFlaw(node.start_byte, node.end_byte, f"missing {_quote_source(node.type)}"))
+            found.append(
+                SyntaxErrorSpan(node.start_byte, node.end_byte, f"missing {_quote_source(node.type)}")
+            )
         elif node.is_error and node.parent is not None:
             found.append(
-                SyntaxFlaw(
+                SyntaxErrorSpan(
                     node.start_byte,
                     node.end_byte,
                     f"unexpected {_describe_syntax_error(source, node.start_byte)}",
@@ -179,7 +187,9 @@ def _collect_flaws(tree: Tree, source: bytes) -> tuple[SyntaxFlaw, ...]:
             ]
             waiting.extend(reversed(children))
             if not children:
-                found.append(SyntaxFlaw(node.start_byte, node.end_byte, "what stands here cannot be read"))
+                found.append(
+                    SyntaxErrorSpan(node.start_byte, node.end_byte, "what stands here cannot be read")
+                )
     return tuple(found)
 
 
@@ -215,8 +225,8 @@ def _encode_utf8(text: str) -> bytes:
 
 
 def _find_added_flaws(
-    then: Sequence[SyntaxFlaw], now: Sequence[SyntaxFlaw], shifts: Sequence[tuple[int, int, int]]
-) -> tuple[SyntaxFlaw, ...]:
+    then: Sequence[SyntaxErrorSpan], now: Sequence[SyntaxErrorSpan], shifts: Sequence[tuple[int, int, int]]
+) -> tuple[SyntaxErrorSpan, ...]:
     """Returns the syntax flaws of the new text that no flaw of the old text explains. If there were some before, only
     an increase counts."""
     if not then:
@@ -230,7 +240,7 @@ def _find_added_flaws(
     furthest: list[int] = []
     for _, end in moved:
         furthest.append(max(end, furthest[-1] if furthest else 0))
-    fresh: list[SyntaxFlaw] = []
+    fresh: list[SyntaxErrorSpan] = []
     for flaw in now:
         index = bisect.bisect_right(starts, flaw.end_byte + 1) - 1
         if index < 0 or furthest[index] < flaw.start_byte - 1:
@@ -248,8 +258,8 @@ def _shift_position(position: int, shifts: Sequence[tuple[int, int, int]]) -> in
     return position + by
 
 
-def _make_new_flaw(flaw: SyntaxFlaw, source: bytes, *, is_first: bool) -> NewSyntaxFlaw:
+def _make_new_flaw(flaw: SyntaxErrorSpan, source: bytes, *, is_first: bool) -> NewSyntaxError:
     start = flaw.start_byte
     rest = source[start : flaw.end_byte or start]
     start += len(rest) - len(rest.lstrip())
-    return NewSyntaxFlaw(line=source.count(b"\n", 0, start) + 1, message=flaw.message, is_first=is_first)
+    return NewSyntaxError(line=source.count(b"\n", 0, start) + 1, message=flaw.message, is_first=is_first)

@@ -8,15 +8,15 @@ from itertools import islice
 from pathlib import PurePath
 from typing import NamedTuple
 
-from tools.filemap.deadline import Deadline, MapTimeLimitReached
 from tools.filemap.grammar_outline import SourceOutline, outline_with_grammar
-from tools.filemap.language_description import FoundSymbol, Language
+from tools.filemap.language_description import FoundSymbol, LanguageDescription
 from tools.filemap.language_detection import detect_language
 from tools.filemap.languages.language_registry import has_language_description, language_named
 from tools.filemap.languages.objc import split_objective_c
-from tools.filemap.scanners.scanner_registry import SCANNERS_BY_LANGUAGE
-from tools.filemap.scanners.source_lines import RowCounter
-from tools.filemap.symbol_lists import sort_in_file_order
+from tools.filemap.map_deadline import FileMapTimeLimitReached, MapDeadline
+from tools.filemap.scanners.scanner_registry import OUTLINE_SCANNER_BY_LANGUAGE
+from tools.filemap.scanners.source_lines import SourceRowCounter
+from tools.filemap.symbol_list_changes import sort_symbols_in_file_order
 
 _LANGUAGES_WITH_EMBEDDED_CODE = frozenset({"html", "vue", "svelte"})
 _OPENING_TAG_PATTERN = re.compile(
@@ -26,31 +26,33 @@ _CLOSING_TAGS = {
     b"script": re.compile(rb"</script\s{0,20}>", re.I),
     b"style": re.compile(rb"</style\s{0,20}>", re.I),
 }
-_LANG_ATTRIBUTE_PATTERN = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?([\w/+.-]+)", re.I)
-_LANGUAGE_BY_ATTRIBUTE = {
+_SCRIPT_LANGUAGE_ATTRIBUTE_PATTERN = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?([\w/+.-]+)", re.I)
+_LANGUAGE_BY_SCRIPT_TYPE = {
     "ts": "typescript", "typescript": "typescript", "tsx": "tsx", "jsx": "jsx", "js": "javascript",
     "javascript": "javascript", "module": "javascript", "text/javascript": "javascript",
     "application/javascript": "javascript", "text/typescript": "typescript", "text/babel": "jsx",
     "scss": "scss", "css": "css", "text/css": "css", "postcss": "css",
 }  # fmt: skip
 _MAX_EMBEDDED_BLOCKS = 200
-_IGNORED_FENCE_LANGUAGES = frozenset(
+_CODE_FENCE_LANGUAGES_NOT_OUTLINED = frozenset(
     {"css", "dockerfile", "hcl", "html", "make", "scss", "svelte", "toml", "vue"}
 )
 """The languages of fenced code blocks that are not outlined: data and markup, which would add little to a
 document's outline."""
 
 
-class EmbeddedBlock(NamedTuple):
+class EmbeddedCodeBlock(NamedTuple):
     language: str
     start: int
     end: int
     start_row: int
 
 
-def outline_with_embedded_code(language: Language, source: bytes, watch: Deadline) -> SourceOutline:
-    """Returns the outline of a web page with that of its scripts and styles. Raises `MapTimeLimitReached` or
-    `MapCancelled`."""
+def outline_with_embedded_code(
+    language: LanguageDescription, source: bytes, watch: MapDeadline
+) -> SourceOutline:
+    """Returns the outline of a web page with that of its scripts and styles. Raises `FileMapTimeLimitReached` or
+    `FileMapCancelled`."""
     found = outline_with_grammar(language, source, watch)
     if language.name == "objcpp":
         return _add_cpp_symbols(found, source, watch)
@@ -66,21 +68,25 @@ def outline_with_embedded_code(language: Language, source: bytes, watch: Deadlin
     return SourceOutline(drafts, imports, found.has_syntax_errors)
 
 
-def _add_cpp_symbols(found: SourceOutline, source: bytes, watch: Deadline) -> SourceOutline:
+def _add_cpp_symbols(found: SourceOutline, source: bytes, watch: MapDeadline) -> SourceOutline:
     """Adds to the outline of an Objective-C++ source the symbols of the C++ code between its classes."""
     around = split_objective_c(source)[1]
     inside = _outline_embedded_code("cpp", around, watch)
     drafts = found.symbols
-    _add_embedded_symbols(drafts, inside.symbols, EmbeddedBlock("cpp", 0, len(source), 0), -1)
+    _add_embedded_symbols(drafts, inside.symbols, EmbeddedCodeBlock("cpp", 0, len(source), 0), -1)
     for draft in drafts:  # both notes concern a separate text
         draft.start = draft.start_row
     return SourceOutline(
-        sort_in_file_order(drafts), inside.imports, found.has_syntax_errors or inside.has_syntax_errors
+        sort_symbols_in_file_order(drafts),
+        inside.imports,
+        found.has_syntax_errors or inside.has_syntax_errors,
     )
 
 
-def add_fenced_code_symbols(drafts: list[FoundSymbol], source: bytes, watch: Deadline) -> list[FoundSymbol]:
-    """Adds the symbols that a document's fenced code blocks define, below each block. Raises `MapCancelled`."""
+def add_fenced_code_symbols(
+    drafts: list[FoundSymbol], source: bytes, watch: MapDeadline
+) -> list[FoundSymbol]:
+    """Adds the symbols that a document's fenced code blocks define, below each block. Raises `FileMapCancelled`."""
     for place, draft, name in list(islice(_find_outlinable_fences(drafts), _MAX_EMBEDDED_BLOCKS)):
         start = source.find(b"\n", draft.start) + 1
         end = start
@@ -88,10 +94,10 @@ def add_fenced_code_symbols(drafts: list[FoundSymbol], source: bytes, watch: Dea
             end = source.find(b"\n", end) + 1
         try:
             inside = outline_with_grammar(language_named(name), source[start:end], watch).symbols
-        except MapTimeLimitReached:
+        except FileMapTimeLimitReached:
             break
-        _add_embedded_symbols(drafts, inside, EmbeddedBlock(name, start, end, draft.start_row + 1), place)
-    return sort_in_file_order(drafts)
+        _add_embedded_symbols(drafts, inside, EmbeddedCodeBlock(name, start, end, draft.start_row + 1), place)
+    return sort_symbols_in_file_order(drafts)
 
 
 def _find_outlinable_fences(drafts: list[FoundSymbol]) -> Iterator[tuple[int, FoundSymbol, str]]:
@@ -110,21 +116,23 @@ def _language_of_fence(word: str) -> str | None:
     name = word if has_language_description(word) else detect_language(PurePath(f"code.{word}"), b"")
     return (
         name
-        if name is not None and has_language_description(name) and name not in _IGNORED_FENCE_LANGUAGES
+        if name is not None
+        and has_language_description(name)
+        and name not in _CODE_FENCE_LANGUAGES_NOT_OUTLINED
         else None
     )
 
 
-def _outline_embedded_code(name: str, source: bytes, watch: Deadline) -> SourceOutline:
-    scanner = SCANNERS_BY_LANGUAGE.get(name)
+def _outline_embedded_code(name: str, source: bytes, watch: MapDeadline) -> SourceOutline:
+    scanner = OUTLINE_SCANNER_BY_LANGUAGE.get(name)
     if scanner is not None:
         return SourceOutline(scanner.scan_source(source, watch).symbols, [], False)
     return outline_with_grammar(language_named(name), source, watch)
 
 
-def _find_embedded_blocks(source: bytes) -> list[EmbeddedBlock]:
-    blocks: list[EmbeddedBlock] = []
-    rows, at = RowCounter(source), 0
+def _find_embedded_blocks(source: bytes) -> list[EmbeddedCodeBlock]:
+    blocks: list[EmbeddedCodeBlock] = []
+    rows, at = SourceRowCounter(source), 0
     while (
         len(blocks) < _MAX_EMBEDDED_BLOCKS
         and (opening := _OPENING_TAG_PATTERN.search(source, at)) is not None
@@ -137,18 +145,18 @@ def _find_embedded_blocks(source: bytes) -> list[EmbeddedBlock]:
         at = closing.end()
         known = _language_of_tag(tag, opening["attributes"])
         if known is not None and source[start:end].strip():
-            blocks.append(EmbeddedBlock(known, start, end, rows.row_of(start)))
+            blocks.append(EmbeddedCodeBlock(known, start, end, rows.row_of(start)))
     return blocks
 
 
 def _language_of_tag(tag: bytes, attributes: bytes) -> str | None:
-    lang = _LANG_ATTRIBUTE_PATTERN.search(attributes)
+    lang = _SCRIPT_LANGUAGE_ATTRIBUTE_PATTERN.search(attributes)
     if lang is None:
         return "javascript" if tag == b"script" else "css"
-    return _LANGUAGE_BY_ATTRIBUTE.get(lang.group(1).decode("ascii", "replace").lower())
+    return _LANGUAGE_BY_SCRIPT_TYPE.get(lang.group(1).decode("ascii", "replace").lower())
 
 
-def _innermost_symbol_around_block(drafts: list[FoundSymbol], inner: EmbeddedBlock) -> int:
+def _innermost_symbol_around_block(drafts: list[FoundSymbol], inner: EmbeddedCodeBlock) -> int:
     """Returns the index of the innermost symbol around an embedded block."""
     around = (
         at for at, each in enumerate(drafts) if each.start <= inner.start and each.end_row >= inner.start_row
@@ -157,7 +165,7 @@ def _innermost_symbol_around_block(drafts: list[FoundSymbol], inner: EmbeddedBlo
 
 
 def _add_embedded_symbols(
-    drafts: list[FoundSymbol], inside: list[FoundSymbol], inner: EmbeddedBlock, owner: int
+    drafts: list[FoundSymbol], inside: list[FoundSymbol], inner: EmbeddedCodeBlock, owner: int
 ) -> None:
     offset = len(drafts)
     for draft in inside:

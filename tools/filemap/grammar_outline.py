@@ -6,13 +6,17 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from tools.filemap.deadline import Deadline
-from tools.filemap.language_description import FoundSymbol, Language
-from tools.filemap.languages.test_titles import TEST_TITLE_PATTERNS, add_test_symbols, find_titled_tests
-from tools.filemap.numbered_rules import language_rules_by_id
-from tools.filemap.symbol_lists import add_route_symbols
-from tools.filemap.tree_sitter_parsing import parse_source
-from tools.filemap.tree_walk import TreeWalk
+from tools.filemap.grammar_rules_by_id import make_language_rules_by_id
+from tools.filemap.language_description import FoundSymbol, LanguageDescription
+from tools.filemap.languages.test_titles import (
+    TEST_TITLE_PATTERN_BY_LANGUAGE,
+    add_test_symbols,
+    find_titled_tests,
+)
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.symbol_list_changes import add_route_symbols
+from tools.filemap.tree_sitter_parsing import parse_source_with_grammar
+from tools.filemap.tree_walk import SymbolCollectingTreeWalk
 
 
 class SourceOutline(NamedTuple):
@@ -23,17 +27,17 @@ class SourceOutline(NamedTuple):
     has_syntax_errors: bool
 
 
-def outline_with_grammar(language: Language, source: bytes, watch: Deadline) -> SourceOutline:
-    """Returns the symbols and imports of a source in a language with a grammar. Raises `MapTimeLimitReached` or
-    `MapCancelled`."""
+def outline_with_grammar(language: LanguageDescription, source: bytes, watch: MapDeadline) -> SourceOutline:
+    """Returns the symbols and imports of a source in a language with a grammar. Raises `FileMapTimeLimitReached` or
+    `FileMapCancelled`."""
     prepared = language.prepare_source(source, watch) if language.prepare_source is not None else source
-    plan, imports = language_rules_by_id(language.name), list[str]()
-    walk = TreeWalk(plan, source, watch, imports)
-    tree = parse_source(plan.grammar, prepared, watch)
+    plan, imports = make_language_rules_by_id(language.name), list[str]()
+    walk = SymbolCollectingTreeWalk(plan, source, watch, imports)
+    tree = parse_source_with_grammar(plan.grammar, prepared, watch)
     walk.run(tree)
     has_errors = tree.root_node.has_error
     is_lost = has_errors and language.simplify_source is not None and _is_mostly_error(tree.root_node)
-    titles = TEST_TITLE_PATTERNS.get(language.name)
+    titles = TEST_TITLE_PATTERN_BY_LANGUAGE.get(language.name)
     tests = (
         find_titled_tests(source, titles, partial(_is_in_string_or_comment, tree.root_node))
         if titles is not None
@@ -42,8 +46,8 @@ def outline_with_grammar(language: Language, source: bytes, watch: Deadline) -> 
     del tree  # for a large source, the largest object in memory
     drafts = walk.symbols
     if is_lost and language.simplify_source is not None:
-        again = TreeWalk(plan, source, watch, imports)
-        again.run(parse_source(plan.grammar, language.simplify_source(prepared, watch), watch))
+        again = SymbolCollectingTreeWalk(plan, source, watch, imports)
+        again.run(parse_source_with_grammar(plan.grammar, language.simplify_source(prepared, watch), watch))
         if len(again.symbols) > len(drafts):
             drafts = again.symbols
     if has_errors and language.recover_symbols is not None:

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import msgspec
 from tree_sitter import Node
 
-from tools.filemap.deadline import Deadline
+from tools.filemap.map_deadline import MapDeadline
 
-AncestorTypes = tuple[str, "AncestorTypes | None"]
+AncestorNodeTypes = tuple[str, "AncestorNodeTypes | None"]
 
 
-class NodeContext:
+class SyntaxNodeContext:
     """The source text around a syntax node, and the types of its ancestor nodes, for the rule that names the node's
     symbol."""
 
@@ -21,7 +21,7 @@ class NodeContext:
 
     def __init__(self, source: bytes) -> None:
         self.source = source
-        self.ancestors: AncestorTypes | None = None
+        self.ancestors: AncestorNodeTypes | None = None
         self.ascii_text = source.decode("ascii") if source.isascii() else None
         """The source as text if it is ASCII, as most sources are: a part of a text costs half as much as decoding
         bytes."""
@@ -51,7 +51,7 @@ class NodeContext:
         return link[0] if link is not None else ""
 
 
-class NamedNode(NamedTuple):
+class SymbolNameNode(NamedTuple):
     """The name that a rule found for a symbol, with another kind than the rule's own, or not contained in a single
     syntax node."""
 
@@ -60,8 +60,8 @@ class NamedNode(NamedTuple):
     signature: str = ""
 
 
-NameRuleResult = None | str | Node | NamedNode | list[Node] | list[NamedNode]
-NameRule = Callable[[Node, NodeContext], NameRuleResult]
+SymbolNameRuleResult = None | str | Node | SymbolNameNode | list[Node] | list[SymbolNameNode]
+SymbolNameRule = Callable[[Node, SyntaxNodeContext], SymbolNameRuleResult]
 
 
 class DefinitionWord(NamedTuple):
@@ -106,9 +106,9 @@ class FoundRoute(msgspec.Struct, frozen=True):
     handler_name: str
 
 
-class NodeRule(msgspec.Struct, frozen=True):
+class SyntaxNodeRule(msgspec.Struct, frozen=True):
     kind: str
-    name_rule: str | NameRule = "name"
+    name_rule: str | SymbolNameRule = "name"
     """The field of the syntax node that has the symbol's name, or a function that returns the name (None: the node
     is no symbol)."""
     is_leaf: bool = False
@@ -119,13 +119,13 @@ class NodeRule(msgspec.Struct, frozen=True):
     """The field of a value whose `body` ends the symbol's signature, as in `const f = () => {…}`."""
 
 
-class Language(msgspec.Struct, frozen=True, kw_only=True):
+class LanguageDescription(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     display_name: str = ""
     """The language's name for people; empty if it is `name` capitalised."""
     grammar_name: str = ""
     """The name of the bundled grammar; empty if it is the language's name."""
-    node_rules: Mapping[str, NodeRule]
+    node_rules: Mapping[str, SyntaxNodeRule]
     entered_nodes: frozenset[str]
     """Syntax nodes whose children are searched for symbols although the nodes themselves are none."""
     comment_nodes: frozenset[str] = frozenset({"comment", "line_comment", "block_comment"})
@@ -136,7 +136,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     `decorator_line`."""
     attribute_nodes: frozenset[str] = frozenset()
     """Nodes allowed between a comment and its declaration, such as attributes; they belong to the declaration too."""
-    import_rules: Mapping[str, str | NameRule] = {}
+    import_rules: Mapping[str, str | SymbolNameRule] = {}
     modifier_words: frozenset[str] = frozenset()
     exporting_modifiers: frozenset[str] = frozenset()
     """Modifiers that make a symbol exported."""
@@ -148,10 +148,10 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     has_decorators: bool = False
     find_inner_doc: Callable[[bytes, int], str] | None = None
     """A function that returns the docstring at the beginning of a body, given the source and the body's first byte."""
-    prepare_source: Callable[[bytes, Deadline], bytes] | None = None
+    prepare_source: Callable[[bytes, MapDeadline], bytes] | None = None
     """A function that replaces text that the grammar cannot know, such as macros, by spaces; lengths and lines must
     not change."""
-    simplify_source: Callable[[bytes, Deadline], bytes] | None = None
+    simplify_source: Callable[[bytes, MapDeadline], bytes] | None = None
     """A function that returns a simpler text to parse, if the grammar fails on the whole source."""
     recover_symbols: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
     """A function that restores symbols lost to syntax errors; it is called before `finish_symbols`."""
@@ -160,7 +160,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     ends of sections."""
     find_routes: Callable[[bytes], Iterator[FoundRoute]] | None = None
     """A function that finds web routes in the whole source, including bodies of functions."""
-    definition_filter: Callable[[AncestorTypes], tuple[DefinitionWord, ...] | None] | None = None
+    definition_filter: Callable[[AncestorNodeTypes], tuple[DefinitionWord, ...] | None] | None = None
     """A function that returns the words without which a child of a syntax node contains no definition, so that it
     is not searched; None searches all children."""
     max_outlined_line_bytes: int = 0
@@ -176,7 +176,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
         return self.grammar_name or self.name
 
 
-MAX_LINE_BYTES_OF_SCRIPTS = 10_000
+MAX_OUTLINED_LINE_BYTES_OF_SCRIPTS = 10_000
 """The value of `max_outlined_line_bytes` for scripts: bundles have lines of megabytes, one-letter names, and syntax
 trees of forty times their size."""
 
@@ -194,31 +194,31 @@ def last_named_child(node: Node) -> Node | None:
     return node.named_child(node.named_child_count - 1) if node.named_child_count else None
 
 
-def child_of_type(node: Node, *types: str) -> Node | None:
+def first_child_of_types(node: Node, *types: str) -> Node | None:
     """Returns the first child of a syntax node that has one of these types."""
     return next((child for child in node.named_children if child.type in types), None)
 
 
-def child_name_rule(*types: str) -> NameRule:
-    return lambda node, _place: child_of_type(node, *types)
+def name_by_child_type(*types: str) -> SymbolNameRule:
+    return lambda node, _place: first_child_of_types(node, *types)
 
 
-def fixed_name_rule(name: str) -> NameRule:
+def name_rule_with_fixed_name(name: str) -> SymbolNameRule:
     return lambda _node, _place: name
 
 
-def default_name_rule(other: str) -> NameRule:
+def name_rule_with_default(other: str) -> SymbolNameRule:
     """Returns a rule that names a symbol by its node's name field, or by the name `other` if the node has none."""
     return lambda node, _place: node.child_by_field_name("name") or other
 
 
-def method_rule_inside(*owners: str) -> NameRule:
+def name_rule_for_methods_inside(*owners: str) -> SymbolNameRule:
     """Returns a rule for function nodes, which makes them methods inside of these node types."""
 
-    def rule(node: Node, place: NodeContext) -> NamedNode | None:
-        name = node.child_by_field_name("name") or child_of_type(node, "simple_identifier")
+    def rule(node: Node, place: SyntaxNodeContext) -> SymbolNameNode | None:
+        name = node.child_by_field_name("name") or first_child_of_types(node, "simple_identifier")
         return (
-            NamedNode(name, "method" if place.ancestor_type() in owners else "function")
+            SymbolNameNode(name, "method" if place.ancestor_type() in owners else "function")
             if name is not None
             else None
         )
@@ -226,29 +226,31 @@ def method_rule_inside(*owners: str) -> NameRule:
     return rule
 
 
-def name_assigned_function(node: Node, _place: NodeContext) -> Node | None:
+def name_assigned_function(node: Node, _place: SyntaxNodeContext) -> Node | None:
     """Returns the symbol name of a function that is assigned to a variable: `name` of `name = function(…)`."""
     value = node.child_by_field_name("value")
     is_function = value is not None and value.type == "function_definition"
     return node.child_by_field_name("name") if is_function else None
 
 
-def first_line_of_node(node: Node, place: NodeContext, limit: int = 80, until: str = "{") -> str:
+def first_line_of_node_without_body(
+    node: Node, place: SyntaxNodeContext, limit: int = 80, until: str = "{"
+) -> str:
     """Returns the first line of a syntax node's text, without the start of its body."""
     line = place.source_between(
-        node.start_byte, min(node.end_byte, node.start_byte + _MAX_HEADER_BYTES)
+        node.start_byte, min(node.end_byte, node.start_byte + _MAX_FIRST_LINE_BYTES)
     ).split("\n", 1)[0]
     return line.split(until, 1)[0].strip()[:limit] if until else line.strip()[:limit]
 
 
-_MAX_HEADER_BYTES = 2000
+_MAX_FIRST_LINE_BYTES = 2000
 
 
-def descendant_name_rule(*types: str) -> NameRule:
+def name_rule_by_descendant_type(*types: str) -> SymbolNameRule:
     """Returns a rule that names a symbol by its first descendant node of one of these types, nearest level first."""
     wanted = frozenset(types)
 
-    def rule(node: Node, _place: NodeContext) -> Node | None:
+    def rule(node: Node, _place: SyntaxNodeContext) -> Node | None:
         level, seen = [node], 0
         while level and seen < 60:
             below: list[Node] = []

@@ -3,9 +3,9 @@
 import re
 from pathlib import PurePath
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_SUFFIX_TABLE = """
+_FILE_SUFFIXES_BY_LANGUAGE_TEXT = """
 python: py pyw pyi pyx pxd wsgi bzl star
 javascript: js mjs cjs es6 jsm
 jsx: jsx
@@ -75,7 +75,7 @@ log: log
 jupyter: ipynb
 """
 
-_FILE_NAME_TABLE = """
+_FILE_NAMES_BY_LANGUAGE_TEXT = """
 dockerfile: dockerfile containerfile
 make: makefile gnumakefile bsdmakefile makefile.am makefile.in
 cmake: cmakelists.txt
@@ -92,7 +92,7 @@ r: .rprofile
 markdown: readme changelog
 """
 
-_INTERPRETER_TABLE = """
+_INTERPRETERS_BY_LANGUAGE_TEXT = """
 python: python python2 python3 pypy pypy3 uv
 bash: sh bash zsh dash ksh ash bats
 javascript: node nodejs bun
@@ -128,15 +128,15 @@ def _parse_language_table(text: str) -> dict[str, str]:
 
 
 _LANGUAGE_BY_SUFFIX, _LANGUAGE_BY_FILE_NAME, _LANGUAGE_BY_INTERPRETER = (
-    _parse_language_table(_SUFFIX_TABLE),
-    _parse_language_table(_FILE_NAME_TABLE),
-    _parse_language_table(_INTERPRETER_TABLE),
+    _parse_language_table(_FILE_SUFFIXES_BY_LANGUAGE_TEXT),
+    _parse_language_table(_FILE_NAMES_BY_LANGUAGE_TEXT),
+    _parse_language_table(_INTERPRETERS_BY_LANGUAGE_TEXT),
 )
-_SHEBANG_PATTERN = late(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([\w.+-]+)")
-_MODELINE_PATTERN = late(
+_SHEBANG_PATTERN = lazy_regex(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([\w.+-]+)")
+_EDITOR_MODELINE_PATTERN = lazy_regex(
     rb"-\*-\s*(?:mode:\s*)?([\w+-]+)\s*(?:;.*)?-\*-|\b(?:vim?|ex):.*?\b(?:ft|filetype)=(\w+)", re.I
 )
-_MODELINE_ALIASES = {
+_LANGUAGE_BY_MODELINE_WORD = {
     "shell-script": "bash",
     "sh": "bash",
     "c++": "cpp",
@@ -144,26 +144,30 @@ _MODELINE_ALIASES = {
     "makefile": "make",
     "tex": "latex",
 }
-_OBJECTIVE_C_PATTERN = late(rb"^\s*(?:@interface|@implementation|@protocol|@property|@end|#import)\b", re.M)
-_CPLUSPLUS_PATTERN = late(
+_OBJECTIVE_C_PATTERN = lazy_regex(
+    rb"^\s*(?:@interface|@implementation|@protocol|@property|@end|#import)\b", re.M
+)
+_CPLUSPLUS_PATTERN = lazy_regex(
     rb"^\s*(?:namespace\b|template\s*<|class\s+\w+[^;]*[:{]|using\s+\w|public:|private:|protected:)"
     rb"|\b(?:std|boost|absl)::|\bconstexpr\b|\bnullptr\b|^#include\s*<(?:string|vector|map|memory|iostream)>",
     re.M,
 )
-_PREPROCESSOR_PATTERN = late(rb"^[ \t]*#[ \t]*(?:include|define|if|ifdef|ifndef|undef)\b", re.M)
+_PREPROCESSOR_PATTERN = lazy_regex(rb"^[ \t]*#[ \t]*(?:include|define|if|ifdef|ifndef|undef)\b", re.M)
 _JSON_VALUE_REGEX = rb"(?:\"[^\"\n]*\"\s*[,:\]]|[\]}]|-?\d|(?:true|false|null)\b)"
 _LANGUAGE_CONTENT_PATTERNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
-    ("xml", late(rb"\s*<\?xml\b")),
-    ("html", late(rb"\s*(?:<!doctype\s+html|<html\b)", re.I)),
-    ("php", late(rb"\s*<\?php\b")),
-    ("diff", late(rb"(?:diff --git |--- \S.*\n\+\+\+ |Index: \S+\n=+\n|From [0-9a-f]{40} )")),
+    ("xml", lazy_regex(rb"\s*<\?xml\b")),
+    ("html", lazy_regex(rb"\s*(?:<!doctype\s+html|<html\b)", re.I)),
+    ("php", lazy_regex(rb"\s*<\?php\b")),
+    ("diff", lazy_regex(rb"(?:diff --git |--- \S.*\n\+\+\+ |Index: \S+\n=+\n|From [0-9a-f]{40} )")),
     (
         "json",
-        late(rb"\s*[\[{]\s*(?:" + _JSON_VALUE_REGEX + rb"|[\[{]\s*(?:" + _JSON_VALUE_REGEX + rb"|[\[{]))"),
+        lazy_regex(
+            rb"\s*[\[{]\s*(?:" + _JSON_VALUE_REGEX + rb"|[\[{]\s*(?:" + _JSON_VALUE_REGEX + rb"|[\[{]))"
+        ),
     ),
-    ("latex", late(rb"(?:\s*%.*\n)*\s*\\documentclass")),
-    ("yaml", late(rb"(?:%YAML.*\n)?---\s*\n\s*[\w\"'-]+:(?:\s|$)")),
-    ("ini", late(rb"(?:\s*[#;].*\n)*\s*\[[^\]\n]+\]\s*\n(?:\s*[#;].*\n)*\s*[\w.-]+\s*=")),
+    ("latex", lazy_regex(rb"(?:\s*%.*\n)*\s*\\documentclass")),
+    ("yaml", lazy_regex(rb"(?:%YAML.*\n)?---\s*\n\s*[\w\"'-]+:(?:\s|$)")),
+    ("ini", lazy_regex(rb"(?:\s*[#;].*\n)*\s*\[[^\]\n]+\]\s*\n(?:\s*[#;].*\n)*\s*[\w.-]+\s*=")),
 )
 
 
@@ -234,10 +238,10 @@ def _detect_by_first_lines(head: bytes) -> str | None:
             return found
     lines = head.split(b"\n", 3)[:3]
     for line in lines:
-        mode = _MODELINE_PATTERN.search(line[:300])
+        mode = _EDITOR_MODELINE_PATTERN.search(line[:300])
         if mode is not None:
             word = (mode.group(1) or mode.group(2)).decode("ascii", "replace").lower()
-            word = _MODELINE_ALIASES.get(word, word)
+            word = _LANGUAGE_BY_MODELINE_WORD.get(word, word)
             if word in set(_LANGUAGE_BY_SUFFIX.values()):
                 return word
     return None

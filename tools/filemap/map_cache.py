@@ -11,20 +11,20 @@ from pathlib import Path
 
 import msgspec
 
+from tools.filemap.file_map import FileMap
 from tools.filemap.source_text import SourceText
-from tools.filemap.symbols import FileMap
 
-MAP_CACHE_VERSION = 28
+FILE_MAP_CACHE_VERSION = 28
 """The version of the format of maps, part of every cache key: increase it when the content of maps changes."""
-_MAX_MAPS_IN_MEMORY = 64
-_MAX_SYMBOLS_IN_MEMORY = 200_000
+_MAX_FILE_MAPS_IN_MEMORY = 64
+_MAX_MAP_SYMBOLS_IN_MEMORY = 200_000
 _MAX_CACHED_MAP_FILES = 512
 _MAX_CACHE_FOLDER_BYTES = 32 * 1024 * 1024
 _MAX_CACHED_MAP_BYTES = 4 * 1024 * 1024
-_MAP_FILE_SUFFIX = ".map"
+_CACHED_FILE_MAP_SUFFIX = ".map"
 
 
-class MapCache:
+class FileMapCache:
     """A cache of file maps in memory and, given a folder, on disk; errors of the folder are ignored. May be used by
     several threads."""
 
@@ -57,7 +57,8 @@ class MapCache:
             self._symbol_count += len(made.symbols) - (len(before.symbols) if before is not None else 0)
             self._in_memory[key] = made
             while len(self._in_memory) > 1 and (
-                len(self._in_memory) > _MAX_MAPS_IN_MEMORY or self._symbol_count > _MAX_SYMBOLS_IN_MEMORY
+                len(self._in_memory) > _MAX_FILE_MAPS_IN_MEMORY
+                or self._symbol_count > _MAX_MAP_SYMBOLS_IN_MEMORY
             ):
                 _, oldest = self._in_memory.popitem(last=False)
                 self._symbol_count -= len(oldest.symbols)
@@ -65,7 +66,7 @@ class MapCache:
     def _read_from_disk(self, key: str) -> FileMap | None:
         if self._folder is None:
             return None
-        file = self._folder / (key + _MAP_FILE_SUFFIX)
+        file = self._folder / (key + _CACHED_FILE_MAP_SUFFIX)
         try:
             packed = file.read_bytes()
         except OSError:
@@ -89,7 +90,7 @@ class MapCache:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             unfinished.write_bytes(packed)
-            unfinished.replace(self._folder / (key + _MAP_FILE_SUFFIX))
+            unfinished.replace(self._folder / (key + _CACHED_FILE_MAP_SUFFIX))
         except OSError:
             _remove_ignoring_errors(unfinished)
             return
@@ -103,7 +104,7 @@ class MapCache:
         try:
             with os.scandir(self._folder) as entries:
                 for entry in entries:
-                    if entry.name.endswith((_MAP_FILE_SUFFIX, ".new")):
+                    if entry.name.endswith((_CACHED_FILE_MAP_SUFFIX, ".new")):
                         state = entry.stat()
                         found.append((state.st_mtime_ns, state.st_size, entry.path))
         except OSError:
@@ -117,13 +118,15 @@ class MapCache:
 
 
 @lru_cache(maxsize=4)
-def shared_map_cache(folder: Path) -> MapCache:
+def shared_file_map_cache(folder: Path) -> FileMapCache:
     """Returns the process's shared map cache for that folder."""
-    return MapCache(folder)
+    return FileMapCache(folder)
 
 
 def _map_cache_key(path: Path, text: SourceText) -> str:
-    whole = f"{MAP_CACHE_VERSION}\0{path.absolute()}\0{text.modified_ns}\0{text.total_bytes}\0{text.digest}"
+    whole = (
+        f"{FILE_MAP_CACHE_VERSION}\0{path.absolute()}\0{text.modified_ns}\0{text.total_bytes}\0{text.digest}"
+    )
     return hashlib.blake2b(whole.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 

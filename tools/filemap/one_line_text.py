@@ -2,16 +2,18 @@
 
 import re
 
-MAX_SHOWN_NAME_CHARS = 120
+MAX_SHOWN_SYMBOL_NAME_CHARS = 120
 """The maximum number of characters of a symbol's name that are shown."""
-MAX_STORED_NAME_CHARS = 2_000
+MAX_STORED_SYMBOL_NAME_CHARS = 2_000
 """The maximum number of characters of a symbol's name that are stored; more than are shown, because programs need
 whole names."""
 MAX_SIGNATURE_CHARS = 160
-_MAX_DOC_CHARS = 120
-_BRACKET_PATTERN = re.compile(r"[()\[\]{\n]")
-_LEADING_WORD_PATTERN = re.compile(r"(?:@[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\]|#define|(?P<word>\w+))\s+(?=\S)")
-_DECLARATION_KEYWORDS = frozenset(
+_MAX_DOC_LINE_CHARS = 120
+_BRACKET_OR_LINE_END_PATTERN = re.compile(r"[()\[\]{\n]")
+_LEADING_DECLARATION_WORD_PATTERN = re.compile(
+    r"(?:@[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\]|#define|(?P<word>\w+))\s+(?=\S)"
+)
+_KEYWORDS_OMITTED_FROM_SIGNATURE = frozenset(
     [
         "class",
         "struct",
@@ -46,13 +48,13 @@ _TYPE_REFERENCE_PATTERN = re.compile(
     r"(?!(?:final|extends|implements|where|with|permits|derives|of)\b)\w"
 )
 """Matches uses of a type, such as `struct list *next`, which do not define it."""
-_HEADER_END_CHARACTERS = frozenset("{:=;,>so")
+_DECLARATION_HEADER_END_CHARS = frozenset("{:=;,>so")
 _COMMENT_TEXT_PATTERN = re.compile(r"[^\W_][^\n]*|[@<`\[(_](?!\*)[^\n]*\w[^\n]*")
 _LEADING_COMMENT_MARKS = " \t\r\n/*!#;%-={}|\"'"
 _COMMENT_MARGIN_MARKS = " \t\r/*!#;%-{}|\"'"
 
 
-def strip_name_quotes(name: str) -> str:
+def strip_symbol_name_quotes(name: str) -> str:
     """Removes the quotes around a symbol's name; primes at its end belong to it."""
     while len(name) > 1 and name[0] == name[-1] and name[0] in "\"'`":
         name = name[1:-1]
@@ -80,7 +82,7 @@ def one_line_declaration(text: str, *, is_cut: bool) -> str:
     ):
         # Nearly all headers: no joining or shortening is needed.
         text = text.strip()
-        return _strip_body_opener(text) if text and text[-1] in _HEADER_END_CHARACTERS else text
+        return _strip_body_opener(text) if text and text[-1] in _DECLARATION_HEADER_END_CHARS else text
     if not is_cut:
         if "\n" in text or "{" in text:
             text = _cut_before_body(text)
@@ -89,7 +91,7 @@ def one_line_declaration(text: str, *, is_cut: bool) -> str:
     if "\n" in text:
         text = _LINE_COMMENT_PATTERN.sub("", text)
     text = text.strip()
-    if text and text[-1] in _HEADER_END_CHARACTERS:
+    if text and text[-1] in _DECLARATION_HEADER_END_CHARS:
         text = _strip_body_opener(text)
     return shorten_to_one_line(text, MAX_SIGNATURE_CHARS)
 
@@ -113,7 +115,7 @@ def _strip_last_comments(text: str) -> str:
 def strip_declaration_modifiers(text: str, modifiers: frozenset[str]) -> str:
     """Removes leading modifiers, annotations and keywords from a declaration, which the symbol states elsewhere."""
     while True:
-        match = _LEADING_WORD_PATTERN.match(text)
+        match = _LEADING_DECLARATION_WORD_PATTERN.match(text)
         if match is None:
             return text
         word = match["word"]
@@ -122,7 +124,7 @@ def strip_declaration_modifiers(text: str, modifiers: frozenset[str]) -> str:
         elif (
             word is None
             or word in modifiers
-            or (word in _DECLARATION_KEYWORDS and not _TYPE_REFERENCE_PATTERN.match(text))
+            or (word in _KEYWORDS_OMITTED_FROM_SIGNATURE and not _TYPE_REFERENCE_PATTERN.match(text))
         ):
             text = text[match.end() :]
         else:
@@ -142,7 +144,7 @@ def _cut_before_body(text: str) -> str:
     """Cuts a declaration at the first brace that is no argument, or at the end of the line on which all brackets are
     closed."""
     depth = 0
-    for match in _BRACKET_PATTERN.finditer(text):
+    for match in _BRACKET_OR_LINE_END_PATTERN.finditer(text):
         mark = match[0]
         if mark in "([":
             depth += 1
@@ -155,10 +157,10 @@ def _cut_before_body(text: str) -> str:
     return text
 
 
-def first_doc_line(comment: str) -> str:
+def first_doc_comment_line(comment: str) -> str:
     """Returns the first meaningful line of a comment, without its marks."""
     for match in _COMMENT_TEXT_PATTERN.finditer(comment.lstrip(_LEADING_COMMENT_MARKS)):
         said = match[0].rstrip(_COMMENT_MARGIN_MARKS).removesuffix("*)").rstrip(_COMMENT_MARGIN_MARKS)
         if len(said) > 1:
-            return shorten_to_one_line(said, _MAX_DOC_CHARS)
+            return shorten_to_one_line(said, _MAX_DOC_LINE_CHARS)
     return ""

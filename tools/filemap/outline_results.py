@@ -7,31 +7,31 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tools.base import ToolError
-from tools.limits import MAX_RESULT_BYTES, clip_line
-from tools.results import ToolResult, text_result
-from tools.text import escape_controls
-from tools.threads import StopFlag
-from tools.workspace import Workspace
+from tools.result_limits import MAX_TOOL_RESULT_BYTES, clip_result_line
+from tools.session_workspace import SessionWorkspace
+from tools.text_sanitizing import escape_controls
+from tools.thread_work import StopFlag
+from tools.tool_definition import ToolError
+from tools.tool_result_values import ToolResult, text_result
 
 if TYPE_CHECKING:
-    from tools.filemap.symbols import FileMap, Symbol
+    from tools.filemap.file_map import FileMap, Symbol
 
-_FILE_MAP_TIMEOUT = 2.0
-_MAX_LISTED_SYMBOLS = 20
-_MAX_LISTED_MEMBERS = 150
+_REQUESTED_FILE_MAP_TIMEOUT = 2.0
+_MAX_LISTED_MATCHING_SYMBOLS = 20
+_MAX_LISTED_MEMBERS_OF_SYMBOL = 150
 _MAX_MEMBER_SIGNATURE_CHARS = 160
 
 
-def outline_result(
-    path: str, shown: str, workspace: Workspace, model_window: int | None, stop: StopFlag
+def make_outline_result(
+    path: str, shown: str, workspace: SessionWorkspace, model_window: int | None, stop: StopFlag
 ) -> ToolResult:
     """Returns the outline of a file as a tool result."""
-    from tools.filemap.rendering.map_rendering import map_budget_for_window, render_map  # noqa: PLC0415  (as below)
+    from tools.filemap.rendering.file_map_rendering import file_map_byte_budget, render_file_map  # noqa: PLC0415  (as below)
 
     outline = msgspec.structs.replace(_map_file(path, workspace, stop), path=shown)
-    rendered = render_map(
-        outline, budget_bytes=map_budget_for_window(model_window, MAX_RESULT_BYTES, is_asked=True)
+    rendered = render_file_map(
+        outline, budget_bytes=file_map_byte_budget(model_window, MAX_TOOL_RESULT_BYTES, is_asked=True)
     )
     return text_result(
         escape_controls(rendered.text), details={"outline": True, "totalLines": outline.total_lines}
@@ -51,14 +51,14 @@ class SymbolLines(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_symbol_lines(
-    path: str, shown: str, name: str, workspace: Workspace, stop: StopFlag
+    path: str, shown: str, name: str, workspace: SessionWorkspace, stop: StopFlag
 ) -> SymbolLines | ToolResult:
     """Returns the lines of a file's symbol with this name; if several symbols match, returns a list of them with
     their owners instead."""
-    from tools.filemap.symbols import find_symbol, qualified_name  # noqa: PLC0415  (as below)
+    from tools.filemap.file_map import find_symbols_named, qualified_symbol_name  # noqa: PLC0415  (as below)
 
     outline = _map_file(path, workspace, stop)
-    found = find_symbol(outline, name)
+    found = find_symbols_named(outline, name)
     if not found:
         raise ToolError(
             f"There is no symbol {escape_controls(name)!r} in {shown}. Read it with map: true to list its "
@@ -66,7 +66,7 @@ def find_symbol_lines(
         )
     if len(found) == 1:
         symbol = found[0]
-        whole = escape_controls(qualified_name(outline, symbol))
+        whole = escape_controls(qualified_symbol_name(outline, symbol))
         return SymbolLines(
             name=whole,
             description=f"{symbol.kind} {whole}",
@@ -75,11 +75,15 @@ def find_symbol_lines(
             members=_list_members(outline, symbol),
         )
     listed = [
-        f"{escape_controls(qualified_name(outline, symbol))} ({symbol.kind}) "
+        f"{escape_controls(qualified_symbol_name(outline, symbol))} ({symbol.kind}) "
         f"lines {symbol.start_line}-{symbol.end_line}"
-        for symbol in found[:_MAX_LISTED_SYMBOLS]
+        for symbol in found[:_MAX_LISTED_MATCHING_SYMBOLS]
     ]
-    more = f"\n… and {len(found) - _MAX_LISTED_SYMBOLS} more" if len(found) > _MAX_LISTED_SYMBOLS else ""
+    more = (
+        f"\n… and {len(found) - _MAX_LISTED_MATCHING_SYMBOLS} more"
+        if len(found) > _MAX_LISTED_MATCHING_SYMBOLS
+        else ""
+    )
     text = (
         f"{len(found)} symbols match {escape_controls(name)!r} in {shown}. Read one by its whole name or "
         f"its lines:\n" + "\n".join(listed) + more
@@ -94,16 +98,22 @@ def _list_members(outline: "FileMap", symbol: "Symbol") -> str:
         if one is symbol or one.start_line < symbol.start_line or one.end_line > symbol.end_line:
             continue
         depths[index] = depths.get(one.parent, -1) + 1 if one.parent is not None else 0
-        what = clip_line(f"{one.kind} {one.signature or one.name}", _MAX_MEMBER_SIGNATURE_CHARS)[0]
+        what = clip_result_line(f"{one.kind} {one.signature or one.name}", _MAX_MEMBER_SIGNATURE_CHARS)[0]
         lines.append(f"{'  ' * depths[index]}{one.start_line}-{one.end_line}: {escape_controls(what)}")
-    more = [f"… and {len(lines) - _MAX_LISTED_MEMBERS} more"] if len(lines) > _MAX_LISTED_MEMBERS else []
-    return "\n".join([*lines[:_MAX_LISTED_MEMBERS], *more])
+    more = (
+        [f"… and {len(lines) - _MAX_LISTED_MEMBERS_OF_SYMBOL} more"]
+        if len(lines) > _MAX_LISTED_MEMBERS_OF_SYMBOL
+        else []
+    )
+    return "\n".join([*lines[:_MAX_LISTED_MEMBERS_OF_SYMBOL], *more])
 
 
-def _map_file(path: str, workspace: Workspace, stop: StopFlag) -> "FileMap":
+def _map_file(path: str, workspace: SessionWorkspace, stop: StopFlag) -> "FileMap":
     # The mapper loads parsers, which most sessions do not need at the start.
-    from tools.filemap.file_mapper import map_file  # noqa: PLC0415
-    from tools.filemap.map_cache import shared_map_cache  # noqa: PLC0415
+    from tools.filemap.file_mapper import make_file_map  # noqa: PLC0415
+    from tools.filemap.map_cache import shared_file_map_cache  # noqa: PLC0415
 
-    cache = shared_map_cache(workspace.cache_dir / "maps") if workspace.cache_dir is not None else None
-    return map_file(Path(path), deadline_seconds=_FILE_MAP_TIMEOUT, cancel=lambda: stop.is_set, cache=cache)
+    cache = shared_file_map_cache(workspace.cache_dir / "maps") if workspace.cache_dir is not None else None
+    return make_file_map(
+        Path(path), deadline_seconds=_REQUESTED_FILE_MAP_TIMEOUT, cancel=lambda: stop.is_set, cache=cache
+    )

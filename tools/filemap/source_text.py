@@ -9,17 +9,17 @@ from pathlib import Path
 
 import msgspec
 
-from tools.filemap.deadline import Deadline
-from tools.files.encoding import SAMPLE_BYTES, UTF8, Encoding, detect_encoding
+from tools.filemap.map_deadline import MapDeadline
+from tools.files.text_encoding import ENCODING_SAMPLE_BYTES, UTF8_ENCODING, TextEncoding, detect_encoding
 
-MAX_MAPPED_BYTES = 64 * 1024 * 1024
+MAX_MAPPED_FILE_BYTES = 64 * 1024 * 1024
 """The number of bytes of a file that are mapped; the rest of a larger file is ignored."""
 CHANGED_WHILE_MAPPING_NOTE = "changed while mapping"
-_READ_CHUNK_BYTES = 1024 * 1024
-_RECODE_CHUNK_BYTES = 256 * 1024
+_SOURCE_READ_CHUNK_BYTES = 1024 * 1024
+_RECODING_CHUNK_BYTES = 256 * 1024
 
 
-class CannotMapFile(OSError):
+class CannotMakeFileMap(OSError):
     """Raised if a file cannot be mapped; `strerror` states the reason in words for the reader."""
 
     def __init__(self, number: int, path: Path, why: str) -> None:
@@ -38,21 +38,21 @@ class SourceText(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def read_source_text(path: Path, watch: Deadline) -> SourceText:
-    """Reads a file for mapping. Raises `CannotMapFile` (an `OSError`), `MapTimeLimitReached` or `MapCancelled`. Never
-    blocks on a pipe or a device."""
+def read_source_text(path: Path, watch: MapDeadline) -> SourceText:
+    """Reads a file for mapping. Raises `CannotMakeFileMap` (an `OSError`), `FileMapTimeLimitReached` or
+    `FileMapCancelled`. Never blocks on a pipe or a device."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as problem:
-        raise CannotMapFile(problem.errno or errno.EIO, path, _describe_read_error(problem)) from None
+        raise CannotMakeFileMap(problem.errno or errno.EIO, path, _describe_read_error(problem)) from None
     except ValueError:
-        raise CannotMapFile(errno.EINVAL, path, "This is no valid path") from None
+        raise CannotMakeFileMap(errno.EINVAL, path, "This is no valid path") from None
     try:
         return _read_open_file(descriptor, path, watch)
     except OSError as problem:
-        if isinstance(problem, CannotMapFile) or problem.errno is None:
+        if isinstance(problem, CannotMakeFileMap) or problem.errno is None:
             raise
-        raise CannotMapFile(problem.errno, path, _describe_read_error(problem)) from None
+        raise CannotMakeFileMap(problem.errno, path, _describe_read_error(problem)) from None
     finally:
         os.close(descriptor)
 
@@ -61,12 +61,12 @@ def _describe_read_error(problem: OSError) -> str:
     return problem.strerror or str(problem)
 
 
-def _read_open_file(descriptor: int, path: Path, watch: Deadline) -> SourceText:
+def _read_open_file(descriptor: int, path: Path, watch: MapDeadline) -> SourceText:
     state = os.fstat(descriptor)
     if stat.S_ISDIR(state.st_mode):
-        raise CannotMapFile(errno.EISDIR, path, "This is a directory; maps are made of files")
+        raise CannotMakeFileMap(errno.EISDIR, path, "This is a directory; maps are made of files")
     if not stat.S_ISREG(state.st_mode):
-        raise CannotMapFile(errno.EINVAL, path, "This is no regular file (a pipe, socket or device)")
+        raise CannotMakeFileMap(errno.EINVAL, path, "This is no regular file (a pipe, socket or device)")
     raw, encoding, total_lines, total_bytes, digest = _read_content(descriptor, path, watch)
     after = os.fstat(descriptor)
     notes: list[str] = []
@@ -92,23 +92,27 @@ def _read_open_file(descriptor: int, path: Path, watch: Deadline) -> SourceText:
     )
 
 
-def _read_content(descriptor: int, path: Path, watch: Deadline) -> tuple[bytes, Encoding, int, int, str]:
+def _read_content(
+    descriptor: int, path: Path, watch: MapDeadline
+) -> tuple[bytes, TextEncoding, int, int, str]:
     pieces: list[bytes] = []
-    encoding: Encoding | None = UTF8
+    encoding: TextEncoding | None = UTF8_ENCODING
     kept = total = newlines = 0
     digest = hashlib.blake2b(digest_size=12)
     last = b""
-    while piece := os.read(descriptor, _READ_CHUNK_BYTES):
-        watch.raise_if_over()
+    while piece := os.read(descriptor, _SOURCE_READ_CHUNK_BYTES):
+        watch.raise_if_deadline_over()
         if not total:
-            encoding = detect_encoding(piece[:SAMPLE_BYTES], is_whole=len(piece) < SAMPLE_BYTES)
+            encoding = detect_encoding(
+                piece[:ENCODING_SAMPLE_BYTES], is_whole=len(piece) < ENCODING_SAMPLE_BYTES
+            )
         if encoding is None:
-            raise CannotMapFile(errno.EINVAL, path, "This is a binary file; maps are made of text")
+            raise CannotMakeFileMap(errno.EINVAL, path, "This is a binary file; maps are made of text")
         total += len(piece)
         newlines += piece.count(b"\n")
         digest.update(piece)
         last = piece
-        if kept < MAX_MAPPED_BYTES:
+        if kept < MAX_MAPPED_FILE_BYTES:
             pieces.append(piece)
             kept += len(piece)
     lines = newlines + (1 if last and not last.endswith(b"\n") else 0)
@@ -116,24 +120,28 @@ def _read_content(descriptor: int, path: Path, watch: Deadline) -> tuple[bytes, 
     return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), encoding, lines, total, digest.hexdigest()
 
 
-def decode_source(raw: bytes, watch: Deadline) -> bytes | None:
+def decode_source(raw: bytes, watch: MapDeadline) -> bytes | None:
     """Returns the whole content of a file as UTF-8 without a byte order mark; None if it is binary. Raises
-    `MapTimeLimitReached` or `MapCancelled`."""
-    encoding = detect_encoding(raw[:SAMPLE_BYTES], is_whole=len(raw) < SAMPLE_BYTES) if raw else UTF8
+    `FileMapTimeLimitReached` or `FileMapCancelled`."""
+    encoding = (
+        detect_encoding(raw[:ENCODING_SAMPLE_BYTES], is_whole=len(raw) < ENCODING_SAMPLE_BYTES)
+        if raw
+        else UTF8_ENCODING
+    )
     if encoding is None:
         return None
     source = raw.removeprefix(encoding.byte_order_mark)
     return source if encoding.is_utf8 else _recode_as_utf8(source, encoding, watch)
 
 
-def _recode_as_utf8(raw: bytes, encoding: Encoding, watch: Deadline) -> bytes:
+def _recode_as_utf8(raw: bytes, encoding: TextEncoding, watch: MapDeadline) -> bytes:
     """Converts a file's bytes to UTF-8 in chunks, because some decoders block the interpreter for long."""
     decode = codecs.getincrementaldecoder(encoding.name)("replace").decode
     pieces: list[bytes] = []
-    for start in range(0, len(raw), _RECODE_CHUNK_BYTES):
-        watch.raise_if_over()
-        is_last = start + _RECODE_CHUNK_BYTES >= len(raw)
-        pieces.append(decode(raw[start : start + _RECODE_CHUNK_BYTES], is_last).encode("utf-8", "replace"))
+    for start in range(0, len(raw), _RECODING_CHUNK_BYTES):
+        watch.raise_if_deadline_over()
+        is_last = start + _RECODING_CHUNK_BYTES >= len(raw)
+        pieces.append(decode(raw[start : start + _RECODING_CHUNK_BYTES], is_last).encode("utf-8", "replace"))
     return b"".join(pieces)
 
 

@@ -8,39 +8,43 @@ from collections.abc import Iterator
 
 from tree_sitter import Node, Tree
 
-from tools.filemap.deadline import Deadline
+from tools.filemap.grammar_rules_by_id import LanguageRulesById, SyntaxNodeRuleById
 from tools.filemap.language_description import (
-    AncestorTypes,
+    AncestorNodeTypes,
     DefinitionWord,
     FoundSymbol,
-    Language,
-    NamedNode,
-    NodeContext,
+    LanguageDescription,
+    SymbolNameNode,
+    SyntaxNodeContext,
 )
-from tools.filemap.leading_nodes import CommentTracker, LeadingNodes, last_row_with_text
-from tools.filemap.numbered_rules import LanguageRulesById, NodeRuleById
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.nodes_before_declaration import (
+    LeadingCommentTracker,
+    NodesBeforeDeclaration,
+    last_row_with_text,
+)
 from tools.filemap.one_line_text import (
-    MAX_SHOWN_NAME_CHARS,
+    MAX_SHOWN_SYMBOL_NAME_CHARS,
     MAX_SIGNATURE_CHARS,
-    MAX_STORED_NAME_CHARS,
-    first_doc_line,
+    MAX_STORED_SYMBOL_NAME_CHARS,
+    first_doc_comment_line,
     one_line_declaration,
     shorten_to_one_line,
     strip_declaration_modifiers,
-    strip_name_quotes,
+    strip_symbol_name_quotes,
 )
 
 _SPACE_BYTE = 32
 _MAX_CHILDREN_READ_AT_ONCE = 5000
-_NODES_PER_DEADLINE_CHECK = 256
+_SYNTAX_NODES_PER_DEADLINE_CHECK = 256
 _MAX_COLLECTED_IMPORTS = 200
 _DEFINITION_WORD_CONTEXT_BYTES = 60
 _MAX_ANNOTATION_BYTES = 40
-_MAX_SYMBOLS = 400_000
-_MAX_DOC_BYTES = 300
+_MAX_COLLECTED_SYMBOLS = 400_000
+_MAX_DOC_COMMENT_BYTES = 300
 _MAX_DECLARATION_BYTES = 3 * MAX_SIGNATURE_CHARS
 _DECORATOR_PATTERN = re.compile(rb"@[A-Za-z_][\w.]*")
-_WORD_PATTERN = re.compile(rb"[A-Za-z_]+")
+_ASCII_WORD_PATTERN = re.compile(rb"[A-Za-z_]+")
 _AT_SIGN_BYTE = ord("@")
 _QUOTED_TEXT_REGEX = rb"\"(?:[^\"\\\n]|\\.)*\""
 _ANNOTATIONS_PATTERN = re.compile(
@@ -52,16 +56,18 @@ _ANNOTATIONS_PATTERN = re.compile(
 )
 """Matches annotations (`@Name(…)`) in front of a declaration, which may be many lines long and become modifiers of
 the symbol."""
-_EXPORTED_MODIFIERS = ("exported",)
-_MAX_DECORATORS = 6
+_MODIFIERS_OF_EXPORTED_SYMBOL = ("exported",)
+_MAX_DECORATORS_OF_SYMBOL = 6
 """The maximum number of decorators of a symbol that are shown."""
 
-_PendingNode = tuple[Node, int, int, AncestorTypes | None, LeadingNodes | None]
+_PendingNode = tuple[Node, int, int, AncestorNodeTypes | None, NodesBeforeDeclaration | None]
 """A node to enter: the node, its type, the symbol around it, its ancestor types, its leading nodes."""
 
 
-class TreeWalk:
-    def __init__(self, plan: LanguageRulesById, source: bytes, watch: Deadline, imports: list[str]) -> None:
+class SymbolCollectingTreeWalk:
+    def __init__(
+        self, plan: LanguageRulesById, source: bytes, watch: MapDeadline, imports: list[str]
+    ) -> None:
         self.symbols: list[FoundSymbol] = []
         self.imports = imports
         language = plan.language
@@ -69,7 +75,7 @@ class TreeWalk:
         self._language = language
         self._source = source
         self._watch = watch
-        self._node_context = NodeContext(source)
+        self._node_context = SyntaxNodeContext(source)
         self._text_between, self._ascii_text = (
             self._node_context.source_between,
             self._node_context.ascii_text,
@@ -86,8 +92,8 @@ class TreeWalk:
         steps = 0
         while stack:
             steps += 1
-            if steps % _NODES_PER_DEADLINE_CHECK == 0:
-                self._watch.raise_if_over()
+            if steps % _SYNTAX_NODES_PER_DEADLINE_CHECK == 0:
+                self._watch.raise_if_deadline_over()
             self._visit_children(stack.pop(), stack)
 
     def _visit_children(self, inside: _PendingNode, stack: list[_PendingNode]) -> None:
@@ -95,10 +101,10 @@ class TreeWalk:
         node, node_kind, parent, chain, lead = inside
         language, _, types, rules, enter, wrappers, between, imports, attached = self._rules
         drafts = self.symbols
-        here: AncestorTypes = (types[node_kind], chain)
+        here: AncestorNodeTypes = (types[node_kind], chain)
         self._node_context.ancestors = here
         worth = self._definition_positions(here) if language.definition_filter is not None else None
-        above: CommentTracker | None = None
+        above: LeadingCommentTracker | None = None
         is_lead_taken = False
         for child in _iterate_named_children(node):
             kind = child.kind_id
@@ -106,7 +112,7 @@ class TreeWalk:
             if rule is None and kind not in enter:
                 if kind in attached:
                     if above is None:
-                        above = CommentTracker(between, self._source)
+                        above = LeadingCommentTracker(between, self._source)
                     above.add(child, kind)
                 elif kind in imports and (
                     worth is None or _has_position_between(worth, child.start_byte, child.end_byte)
@@ -116,10 +122,10 @@ class TreeWalk:
             if worth is not None and not _has_position_between(worth, child.start_byte, child.end_byte):
                 continue
             if is_lead_taken and lead is not None:
-                lead, is_lead_taken = lead.without_start(), False
+                lead, is_lead_taken = lead.without_wrapper_start(), False
             if rule is not None:
                 before = len(drafts)
-                if before >= _MAX_SYMBOLS:
+                if before >= _MAX_COLLECTED_SYMBOLS:
                     return
                 body = self._add_symbols_of_node(child, rule, parent, lead, above)
                 if len(drafts) > before:
@@ -129,16 +135,16 @@ class TreeWalk:
                     continue
                 if rule.is_leaf and kind not in enter:
                     continue
-            below = (lead or LeadingNodes.before(child, above)) if kind in wrappers else None
+            below = (lead or NodesBeforeDeclaration.before(child, above)) if kind in wrappers else None
             stack.append((child, kind, parent, here, below))
 
-    def _may_contain_definition(self, node: Node, inside: AncestorTypes, body: int) -> bool:
+    def _may_contain_definition(self, node: Node, inside: AncestorNodeTypes, body: int) -> bool:
         inner = self._definition_positions(inside) if self._language.definition_filter is not None else None
         return inner is None or _has_position_between(
             inner, body if body >= 0 else node.start_byte, node.end_byte
         )
 
-    def _definition_positions(self, here: AncestorTypes) -> "array[int] | None":
+    def _definition_positions(self, here: AncestorNodeTypes) -> "array[int] | None":
         """Returns the positions at which symbols may be inside a syntax node of such a type; None means anywhere."""
         above = here[1]
         key = (here[0], above[0] if above is not None else "")
@@ -158,17 +164,17 @@ class TreeWalk:
             places: set[int] = set()
             for sign in wanted:
                 places.update(_find_word_positions(sign, self._source))
-                self._watch.raise_if_over()
+                self._watch.raise_if_deadline_over()
             found = self._positions_by_word[wanted] = array("Q", sorted(places))
         return found
 
     def _add_symbols_of_node(
         self,
         node: Node,
-        rule: NodeRuleById,
+        rule: SyntaxNodeRuleById,
         parent: int,
-        lead: LeadingNodes | None,
-        above: CommentTracker | None,
+        lead: NodesBeforeDeclaration | None,
+        above: LeadingCommentTracker | None,
     ) -> int:
         """Adds the symbols that a syntax node defines; returns the start of its body (-1: none)."""
         name, ask, body_field, value_field, kind, node_type, _ = rule
@@ -193,7 +199,7 @@ class TreeWalk:
             return body
         last = -1
         for one in found:
-            named = one.name if isinstance(one, NamedNode) else one
+            named = one.name if isinstance(one, SymbolNameNode) else one
             if last >= 0 and isinstance(named, Node):  # further names may be lines below the first
                 row += max(0, named.start_point[0] - last)
             last = named.start_point[0] if isinstance(named, Node) else -1
@@ -204,10 +210,10 @@ class TreeWalk:
     def _add_symbol(
         self,
         draft: FoundSymbol,
-        found: Node | str | NamedNode,
+        found: Node | str | SymbolNameNode,
         end: int,
         body: int,
-        lead: LeadingNodes | None,
+        lead: NodesBeforeDeclaration | None,
         comment: Node | None,
         first: Node | None,
     ) -> None:
@@ -217,8 +223,8 @@ class TreeWalk:
             name = plain[name_at:name_end] if plain is not None else self._text_between(name_at, name_end)
         else:
             name, name_at = self._resolve_name(draft, found, end)
-        if not name.isidentifier() or len(name) > MAX_STORED_NAME_CHARS:
-            name = shorten_to_one_line(strip_name_quotes(name), MAX_STORED_NAME_CHARS)
+        if not name.isidentifier() or len(name) > MAX_STORED_SYMBOL_NAME_CHARS:
+            name = shorten_to_one_line(strip_symbol_name_quotes(name), MAX_STORED_SYMBOL_NAME_CHARS)
             if not name:
                 return
         draft.name = name
@@ -237,13 +243,15 @@ class TreeWalk:
             draft.modifiers = drafts[-1].modifiers
         if self._inner_doc is not None:
             if body >= 0:
-                draft.doc = first_doc_line(self._inner_doc(self._source, body))
+                draft.doc = first_doc_comment_line(self._inner_doc(self._source, body))
         elif comment is not None:
             at = comment.start_byte
-            draft.doc = first_doc_line(self._text_between(at, min(comment.end_byte, at + _MAX_DOC_BYTES)))
+            draft.doc = first_doc_comment_line(
+                self._text_between(at, min(comment.end_byte, at + _MAX_DOC_COMMENT_BYTES))
+            )
         drafts.append(draft)
 
-    def _resolve_name(self, draft: FoundSymbol, found: str | NamedNode, end: int) -> tuple[str, int]:
+    def _resolve_name(self, draft: FoundSymbol, found: str | SymbolNameNode, end: int) -> tuple[str, int]:
         """Returns the name that a language's rule gives a symbol, and the position of the name."""
         if isinstance(found, str):
             return found, self._find_name_position(found, draft.start, end)
@@ -252,7 +260,9 @@ class TreeWalk:
             return name, self._find_name_position(name, draft.start, end)
         return self._text_between(name.start_byte, name.end_byte), name.start_byte
 
-    def _apply_leading_nodes(self, draft: FoundSymbol, lead: LeadingNodes | None, first: Node | None) -> int:
+    def _apply_leading_nodes(
+        self, draft: FoundSymbol, lead: NodesBeforeDeclaration | None, first: Node | None
+    ) -> int:
         """Begins a symbol at its wrapper (such as `export`), or records the wrapper's start; returns the first byte of
         its modifiers."""
         row = draft.start_row
@@ -297,7 +307,7 @@ class TreeWalk:
         else:
             is_exported = self._export_rule(draft, before)
         if is_exported:
-            draft.modifiers = ("exported", *found) if found else _EXPORTED_MODIFIERS
+            draft.modifiers = ("exported", *found) if found else _MODIFIERS_OF_EXPORTED_SYMBOL
         elif found:
             draft.modifiers = found
 
@@ -307,19 +317,19 @@ class TreeWalk:
             return
         found = node.child_by_field_name(rule) if isinstance(rule, str) else rule(node, self._node_context)
         for one in found if isinstance(found, list) else (found,):
-            named = one.name if isinstance(one, NamedNode) else one
+            named = one.name if isinstance(one, SymbolNameNode) else one
             if named is not None:
                 text = named if isinstance(named, str) else self._node_context.text(named)
-                text = shorten_to_one_line(text, MAX_SHOWN_NAME_CHARS).strip("\"'`<>; ")
+                text = shorten_to_one_line(text, MAX_SHOWN_SYMBOL_NAME_CHARS).strip("\"'`<>; ")
                 if text and text not in self.imports:
                     self.imports.append(text)
 
 
-def _find_modifiers(before: bytes, language: Language) -> tuple[str, ...]:
+def _find_modifiers(before: bytes, language: LanguageDescription) -> tuple[str, ...]:
     """Returns the modifiers and decorators in the text before a symbol's name."""
     found: list[str] = []
     if language.modifier_words:
-        for word in _WORD_PATTERN.findall(before):
+        for word in _ASCII_WORD_PATTERN.findall(before):
             text = word.decode()
             if text in language.modifier_words and text not in found:
                 found.append(text)
@@ -329,7 +339,7 @@ def _find_modifiers(before: bytes, language: Language) -> tuple[str, ...]:
 
 
 def _find_decorators(before: bytes) -> tuple[str, ...]:
-    return tuple(word.decode() for word in _DECORATOR_PATTERN.findall(before)[:_MAX_DECORATORS])
+    return tuple(word.decode() for word in _DECORATOR_PATTERN.findall(before)[:_MAX_DECORATORS_OF_SYMBOL])
 
 
 def _find_word_positions(sign: DefinitionWord, source: bytes) -> Iterator[int]:

@@ -10,18 +10,20 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-Version = tuple[int, int, int, int]
+FileVersionStamp = tuple[int, int, int, int]
 """The device, inode, size and modification time of a file, which stay equal as long as no program changes it."""
-_LATE_WRITE_SECONDS = 0.005
+_WAIT_FOR_LATE_WRITES_SECONDS = 0.005
 """The number of seconds in which a program that opened a file before it was replaced may still write to the old
 file."""
-_LOCK_TIMEOUT = 2.0
-_TEMPORARY_NAME_PATTERN = late(r"\.bayou-(\d{1,10})-[0-9a-f]{16}\.tmp\Z")
+_FILE_LOCK_TIMEOUT = 2.0
+_TEMPORARY_FILE_NAME_PATTERN = lazy_regex(r"\.bayou-(\d{1,10})-[0-9a-f]{16}\.tmp\Z")
 
 
-def replace_atomically(path: Path, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
+def replace_file_atomically(
+    path: Path, data: bytes, *, mode: int | None = None, durable: bool = True
+) -> None:
     """Replaces a file's content atomically, and creates its parent folders. A symbolic link stays a link; the file
     keeps its owner and, without `mode`, its mode. `durable`: the content is on the disk when this returns. Raises
     `OSError` with everything unchanged."""
@@ -34,20 +36,20 @@ def replace_atomically(path: Path, data: bytes, *, mode: int | None = None, dura
     if mode is None and old is not None:
         mode = stat.S_IMODE(old.st_mode)
     keep_owner = partial(_copy_owner, old) if old is not None else None
-    swap_in_file(str(target), data, mode=mode, finish=keep_owner, durable=durable)
+    swap_in_new_file(str(target), data, mode=mode, finish=keep_owner, durable=durable)
     if durable:
-        sync_folder(target.parent)
+        flush_folder_to_disk(target.parent)
 
 
-def replace_at(place: str, data: bytes, old: os.stat_result | None) -> None:
+def replace_file_at_resolved_path(place: str, data: bytes, old: os.stat_result | None) -> None:
     """Replaces a file atomically at a path without links whose old state is known; the content is not flushed to the
     disk."""
     mode = stat.S_IMODE(old.st_mode) if old is not None else None
     keep_owner = partial(_copy_owner, old) if old is not None else None
-    swap_in_file(place, data, mode=mode, finish=keep_owner)
+    swap_in_new_file(place, data, mode=mode, finish=keep_owner)
 
 
-def swap_in_file(
+def swap_in_new_file(
     place: str,
     data: bytes,
     *,
@@ -91,13 +93,13 @@ def _link_new_name(beside: str, place: str) -> bool:
     try:
         os.link(beside, place)
     except FileExistsError:
-        raise ChangedMeanwhile(errno.EEXIST, "Another program made it meanwhile", place) from None
+        raise FileChangedMeanwhile(errno.EEXIST, "Another program made it meanwhile", place) from None
     except OSError:
         return False
     return True
 
 
-class ChangedMeanwhile(OSError):
+class FileChangedMeanwhile(OSError):
     """Raised if another program changed a file after it was read, so that writing would lose that change."""
 
 
@@ -106,14 +108,14 @@ def replace_unchanged(
     path: str,
     data: bytes,
     old: bytes,
-    version: Version | None,
+    version: FileVersionStamp | None,
     *,
     is_shared: bool,
     keeps_names: Callable[[], bool] = lambda: True,
 ) -> None:
     """Replaces the content of a path without links, if it is still `old` and of this version (None: missing). Data that
     a program with the opened file appends meanwhile is appended; after any other change the name gets that file back.
-    `is_shared`: another program wrote to it recently, so its writes are awaited. Raises `ChangedMeanwhile` with the
+    `is_shared`: another program wrote to it recently, so its writes are awaited. Raises `FileChangedMeanwhile` with the
     other program's content in place; errors name `path`."""
     check = partial(_check_version, place, path, version)
     before = check()
@@ -122,13 +124,13 @@ def replace_unchanged(
         mode = stat.S_IMODE(before.st_mode) if before is not None else None
         keep_owner = partial(_copy_owner, before) if before is not None else None
         swap = partial(
-            swap_in_file, place, data, mode=mode, finish=keep_owner, check=check, is_new=before is None
+            swap_in_new_file, place, data, mode=mode, finish=keep_owner, check=check, is_new=before is None
         )
-        swap_or_overwrite(place, data, before, path, swap, keeps_names)
+        swap_or_overwrite_file(place, data, before, path, swap, keeps_names)
         if before is None or before.st_nlink > 1:
             return
         if is_shared:
-            time.sleep(_LATE_WRITE_SECONDS)
+            time.sleep(_WAIT_FOR_LATE_WRITES_SECONDS)
         late, now = os.fstat(descriptor), os.lstat(place)
         if _version_of(late)[2:] == _version_of(before)[2:] or late.st_ino == now.st_ino:
             return
@@ -138,8 +140,8 @@ def replace_unchanged(
             return
         if now.st_size == len(data):
             again = partial(_check_version, place, path, _version_of(now))
-            swap_in_file(place, theirs, mode=mode, finish=keep_owner, check=again)
-        raise ChangedMeanwhile(errno.EBUSY, "Another program changed it meanwhile", path)
+            swap_in_new_file(place, theirs, mode=mode, finish=keep_owner, check=again)
+        raise FileChangedMeanwhile(errno.EBUSY, "Another program changed it meanwhile", path)
     finally:
         if descriptor >= 0:
             os.close(descriptor)
@@ -153,17 +155,17 @@ def _append_bytes(place: str, data: bytes) -> None:
         os.close(handle)
 
 
-def _version_of(found: os.stat_result) -> Version:
+def _version_of(found: os.stat_result) -> FileVersionStamp:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _check_version(place: str, path: str, expected: Version | None) -> os.stat_result | None:
+def _check_version(place: str, path: str, expected: FileVersionStamp | None) -> os.stat_result | None:
     try:
         now = os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):
         now = None
     if (_version_of(now) if now is not None else None) != expected:
-        raise ChangedMeanwhile(errno.EBUSY, "Another program changed it meanwhile", path)
+        raise FileChangedMeanwhile(errno.EBUSY, "Another program changed it meanwhile", path)
     return now
 
 
@@ -174,11 +176,11 @@ def _read_all(descriptor: int) -> bytes:
 
 
 @contextmanager
-def locked_files(places: Sequence[str]) -> Generator[None]:
+def lock_files(places: Sequence[str]) -> Generator[None]:
     """Locks the existing files against other bayou processes, which use the same locks. If a lock is not available
     in time, the write goes ahead: the content is compared right before replacing."""
     held: dict[tuple[int, int], int] = {}
-    patience = time.monotonic() + _LOCK_TIMEOUT
+    patience = time.monotonic() + _FILE_LOCK_TIMEOUT
     try:
         for place in sorted(set(places)):
             while (handle := _lock_file(place, held, patience)) is not None:
@@ -228,7 +230,7 @@ def _is_same_file(place: str, handle: int) -> bool:
         return True
 
 
-def swap_in_link(place: str, target: str) -> None:
+def swap_in_symbolic_link(place: str, target: str) -> None:
     """Gives a new symbolic link the name of a path, and replaces what is there atomically."""
     beside = _temporary_path(place)
     os.symlink(target, beside)  # noqa: PTH211  (as above)
@@ -239,7 +241,7 @@ def swap_in_link(place: str, target: str) -> None:
         raise
 
 
-def overwrite_in_place(place: str, data: bytes, *, mode: int | None = None) -> None:
+def overwrite_file_in_place(place: str, data: bytes, *, mode: int | None = None) -> None:
     """Overwrites files whose inode has to stay: those with several names, or in a folder that takes no new file.
 
     Space is reserved first; a failure restores the old bytes."""
@@ -262,7 +264,7 @@ def overwrite_in_place(place: str, data: bytes, *, mode: int | None = None) -> N
             raise
 
 
-def swap_or_overwrite(
+def swap_or_overwrite_file(
     place: str,
     data: bytes,
     old: os.stat_result | None,
@@ -277,11 +279,11 @@ def swap_or_overwrite(
         raise PermissionError(errno.EACCES, "The file is read-only", path)
     has_names = old is not None and old.st_nlink > 1
     if has_names and keeps_names():
-        overwrite_in_place(place, data)
+        overwrite_file_in_place(place, data)
         return
     try:
         swap()
-    except ChangedMeanwhile:
+    except FileChangedMeanwhile:
         raise
     except OSError as problem:
         if (
@@ -290,7 +292,7 @@ def swap_or_overwrite(
             or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV)
         ):
             raise
-        overwrite_in_place(place, data)
+        overwrite_file_in_place(place, data)
 
 
 def _temporary_path(place: str) -> str:
@@ -299,19 +301,19 @@ def _temporary_path(place: str) -> str:
     return f"{os.path.dirname(place)}/{own}"  # noqa: PTH120  (as above)
 
 
-def is_temporary_name(name: str) -> bool:
+def is_temporary_replacement_name(name: str) -> bool:
     """Returns whether a file name is that of a temporary file made here while replacing a file."""
-    return _TEMPORARY_NAME_PATTERN.match(name) is not None
+    return _TEMPORARY_FILE_NAME_PATTERN.match(name) is not None
 
 
-def remove_stale_temporaries(folder: str) -> None:
+def remove_stale_temporary_files(folder: str) -> None:
     """Removes temporary files of ended bayou processes from a folder."""
     try:
         names = os.listdir(folder)  # noqa: PTH208  (as above)
     except OSError:
         return
     for name in names:
-        found = _TEMPORARY_NAME_PATTERN.match(name)
+        found = _TEMPORARY_FILE_NAME_PATTERN.match(name)
         if found is not None and not _is_running(int(found[1])):
             _remove_quietly(f"{folder}/{name}")
 
@@ -349,7 +351,7 @@ def _copy_owner(old: os.stat_result, descriptor: int) -> None:
         pass  # Only the superuser may change owners; the content matters more.
 
 
-def sync_folder(folder: Path) -> None:
+def flush_folder_to_disk(folder: Path) -> None:
     """Flushes a folder to the disk, because a new name is only durable with it; systems that cannot do that raise an
     error."""
     try:

@@ -4,12 +4,12 @@ import os
 import stat
 from typing import Final
 
-MAX_ENTRIES: Final = 50_000
+MAX_ENTRIES_SEARCHED_FOR_OTHER_NAMES: Final = 50_000
 """The maximum number of directory entries that are searched for a file's other names, which limits how long an edit
 waits."""
 
 
-def other_names(place: str, root: str) -> tuple[list[str], bool]:
+def find_other_hard_links(place: str, root: str) -> tuple[list[str], bool]:
     """Returns the other names below `root` of the file at `place`, and whether these are all. Blocks.
 
     A file with one name, as nearly all have, costs one `stat`."""
@@ -21,7 +21,7 @@ def other_names(place: str, root: str) -> tuple[list[str], bool]:
         return [], True
     names: list[str] = []
     waiting, looked_at = [root], 0
-    while waiting and looked_at < MAX_ENTRIES and len(names) < found.st_nlink - 1:
+    while waiting and looked_at < MAX_ENTRIES_SEARCHED_FOR_OTHER_NAMES and len(names) < found.st_nlink - 1:
         try:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:

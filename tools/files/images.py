@@ -10,14 +10,14 @@ from typing import Final
 import msgspec
 
 MAX_IMAGE_SIDE: Final = 2000
-MAX_BYTES: Final = 4_500_000
+MAX_IMAGE_BASE64_BYTES: Final = 4_500_000
 """The maximum size of an image in base64, in bytes; providers reject larger ones."""
-_MAX_UNSCALED_SIDE: Final = 8000
+_MAX_UNSCALED_IMAGE_SIDE: Final = 8000
 """The maximum width and height of an image that is sent unscaled; providers reject larger images and scale down
 smaller ones themselves."""
 
-_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
-_DECODING_ERRORS: Final = (
+_DECODABLE_IMAGE_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+_IMAGE_DECODING_ERRORS: Final = (
     OSError,
     ValueError,
     SyntaxError,
@@ -28,7 +28,7 @@ _DECODING_ERRORS: Final = (
     zlib.error,
 )
 """The exceptions that decoding a damaged image can raise."""
-_DAMAGED: Final = "it is damaged or incomplete; make it anew, or leave it out"
+_DAMAGED_IMAGE_EXPLANATION: Final = "it is damaged or incomplete; make it anew, or leave it out"
 
 
 class ImageInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class ImageInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The height in pixels; zero if the image's header does not contain it."""
 
 
-class PreparedImage(msgspec.Struct, frozen=True, kw_only=True):
+class ImagePreparedForModel(msgspec.Struct, frozen=True, kw_only=True):
     """An image prepared for a model: its data, perhaps scaled down, or the problem that prevents sending it."""
 
     data: str
@@ -48,7 +48,7 @@ class PreparedImage(msgspec.Struct, frozen=True, kw_only=True):
     """The reason why the image cannot be sent, in which case `data` is empty."""
 
 
-def decode_image(encoded: str) -> tuple[bytes, ImageInfo] | None:
+def decode_base64_image(encoded: str) -> tuple[bytes, ImageInfo] | None:
     """Returns the bytes of an image in Base64, and its type; None if it is neither of them."""
     try:
         data = binascii.a2b_base64(encoded, strict_mode=True)
@@ -58,12 +58,12 @@ def decode_image(encoded: str) -> tuple[bytes, ImageInfo] | None:
     return (data, info) if info is not None else None
 
 
-_PNG_BEGIN = b"\x89PNG\r\n\x1a\n"
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def identify_image(head: bytes) -> ImageInfo | None:
     """Returns the type of an image from its first bytes, or None."""
-    if head.startswith(_PNG_BEGIN):
+    if head.startswith(_PNG_SIGNATURE):
         if b"acTL" in head[:256]:
             return ImageInfo(mime_type="image/png")
         width, height = struct.unpack(">II", head[16:24]) if len(head) >= 24 else (0, 0)
@@ -106,26 +106,31 @@ def _identify_webp(head: bytes) -> ImageInfo:
     return ImageInfo(mime_type="image/webp", width=width, height=height)
 
 
-def prepare_image(data: bytes, info: ImageInfo, *, resizes: bool) -> PreparedImage:
+def prepare_image_for_model(data: bytes, info: ImageInfo, *, resizes: bool) -> ImagePreparedForModel:
     """Prepares an image for a model: as it is if small enough, scaled down if possible, otherwise a problem with a way
     out."""
-    fits = max(info.width, info.height) <= MAX_IMAGE_SIDE and _encoded_size(data) <= MAX_BYTES
+    fits = max(info.width, info.height) <= MAX_IMAGE_SIDE and _encoded_size(data) <= MAX_IMAGE_BASE64_BYTES
     smaller = _scale_image(data) if resizes and not (fits and info.mime_type != "image/bmp") else None
     if smaller is not None:
         return smaller
-    problem = image_problem(data, info) or ("" if _has_pixels(data) else _DAMAGED)
-    return PreparedImage(data="" if problem else base64.b64encode(data).decode(), info=info, problem=problem)
+    problem = find_image_problem(data, info) or ("" if _has_pixels(data) else _DAMAGED_IMAGE_EXPLANATION)
+    return ImagePreparedForModel(
+        data="" if problem else base64.b64encode(data).decode(), info=info, problem=problem
+    )
 
 
-def image_problem(data: bytes, info: ImageInfo) -> str:
+def find_image_problem(data: bytes, info: ImageInfo) -> str:
     """Returns why providers reject an image as it is, as far as its beginning, end and size tell; empty if they do
     not."""
     if info.mime_type == "image/bmp":
         return "models read no BMP; convert it to PNG with bash first"
-    if _encoded_size(data) > MAX_BYTES or max(info.width, info.height) > _MAX_UNSCALED_SIDE:
+    if (
+        _encoded_size(data) > MAX_IMAGE_BASE64_BYTES
+        or max(info.width, info.height) > _MAX_UNSCALED_IMAGE_SIDE
+    ):
         size = f"{info.width}x{info.height}, {len(data):,} bytes"
         return f"too large for a model ({size}); scale it down with bash first"
-    return "" if _has_end(data, info.mime_type) else _DAMAGED
+    return "" if _has_end(data, info.mime_type) else _DAMAGED_IMAGE_EXPLANATION
 
 
 def _has_end(data: bytes, mime_type: str) -> bool:
@@ -144,11 +149,11 @@ def _has_pixels(data: bytes) -> bool:
     """Returns whether an image can be decoded. Ignores damaged metadata chunks of a PNG, as other PNG readers do."""
     from PIL import Image  # noqa: PLC0415  (slow to load, and for images alone)
 
-    pixels = _without_notes(data) if data.startswith(_PNG_BEGIN) else data
+    pixels = _without_notes(data) if data.startswith(_PNG_SIGNATURE) else data
     try:
-        with Image.open(io.BytesIO(pixels), formats=_FORMATS) as image:
+        with Image.open(io.BytesIO(pixels), formats=_DECODABLE_IMAGE_FORMATS) as image:
             image.load()
-    except (*_DECODING_ERRORS, Image.DecompressionBombError):
+    except (*_IMAGE_DECODING_ERRORS, Image.DecompressionBombError):
         return False
     return True
 
@@ -168,12 +173,12 @@ def _encoded_size(data: bytes) -> int:
     return (len(data) + 2) // 3 * 4
 
 
-def _scale_image(data: bytes) -> PreparedImage | None:
+def _scale_image(data: bytes) -> ImagePreparedForModel | None:
     """Scales an image down until it fits the providers' limits."""
     from PIL import Image  # noqa: PLC0415  (slow to load, and for images alone)
 
     try:
-        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+        with Image.open(io.BytesIO(data), formats=_DECODABLE_IMAGE_FORMATS) as image:
             original = image.size
             image.load()
             shown = image if image.mode in ("RGB", "RGBA", "L") else image.convert("RGBA")
@@ -182,14 +187,16 @@ def _scale_image(data: bytes) -> PreparedImage | None:
                 for kind, options in (("PNG", {}), ("JPEG", {"quality": 80})):
                     buffer = io.BytesIO()
                     (shown.convert("RGB") if kind == "JPEG" else shown).save(buffer, kind, **options)
-                    if _encoded_size(buffer.getvalue()) <= MAX_BYTES:
+                    if _encoded_size(buffer.getvalue()) <= MAX_IMAGE_BASE64_BYTES:
                         return _scaled_image(buffer.getvalue(), kind, original, shown.size)
-    except (*_DECODING_ERRORS, Image.DecompressionBombError):
+    except (*_IMAGE_DECODING_ERRORS, Image.DecompressionBombError):
         return None
     return None
 
 
-def _scaled_image(data: bytes, kind: str, original: tuple[int, int], size: tuple[int, int]) -> PreparedImage:
+def _scaled_image(
+    data: bytes, kind: str, original: tuple[int, int], size: tuple[int, int]
+) -> ImagePreparedForModel:
     note = ""
     if original != size:
         factor = original[0] / size[0]
@@ -198,4 +205,4 @@ def _scaled_image(data: bytes, kind: str, original: tuple[int, int], size: tuple
             f"multiply coordinates by {factor:.2f} for the original"
         )
     info = ImageInfo(mime_type=f"image/{kind.lower()}", width=size[0], height=size[1])
-    return PreparedImage(data=base64.b64encode(data).decode(), info=info, note=note)
+    return ImagePreparedForModel(data=base64.b64encode(data).decode(), info=info, note=note)

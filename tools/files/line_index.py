@@ -7,14 +7,14 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from tools.threads import StopFlag
+from tools.thread_work import StopFlag
 
-BLOCK_BYTES: Final = 64 * 1024
-_MAX_INDEXES: Final = 32
+LINE_INDEX_BLOCK_BYTES: Final = 64 * 1024
+_MAX_CACHED_LINE_INDEXES: Final = 32
 _LINE_FEED: Final = b"\n"
 
 
-class FileShrank(Exception):
+class FileShrankSinceIndexed(Exception):
     """Raised if a file has fewer lines than when its index was built."""
 
 
@@ -27,7 +27,7 @@ class LineIndex:
         self.size = size
         self.total_lines = line_feeds[-1] + (0 if ends_with_line_feed or not size else 1)
 
-    def block_of(self, line: int) -> tuple[int, int]:
+    def block_and_lines_before(self, line: int) -> tuple[int, int]:
         """Returns the block in which `line` (from 1) begins, and how many of its line feeds come before that line."""
         needed = line - 1
         if needed <= 0:
@@ -36,8 +36,8 @@ class LineIndex:
         return block, needed - self._line_feeds[block]
 
 
-def build_index(file: BinaryIO, stop: StopFlag) -> LineIndex:
-    buffer = bytearray(BLOCK_BYTES)
+def build_line_index(file: BinaryIO, stop: StopFlag) -> LineIndex:
+    buffer = bytearray(LINE_INDEX_BLOCK_BYTES)
     counts = array("Q", [0])
     size = found = 0
     last = b""
@@ -59,7 +59,7 @@ def _fill_buffer(file: BinaryIO, buffer: bytearray) -> int:
     return filled
 
 
-class RawPage(msgspec.Struct, frozen=True, kw_only=True):
+class RawFilePage(msgspec.Struct, frozen=True, kw_only=True):
     """Whole lines of a file, as bytes, without their line feeds."""
 
     first_line: int
@@ -69,7 +69,9 @@ class RawPage(msgspec.Struct, frozen=True, kw_only=True):
     is_cut_by_bytes: bool = False
 
 
-def read_page(file: BinaryIO, index: LineIndex, first_line: int, max_lines: int, max_bytes: int) -> RawPage:
+def read_raw_file_page(
+    file: BinaryIO, index: LineIndex, first_line: int, max_lines: int, max_bytes: int
+) -> RawFilePage:
     """Reads a page of a file: as many whole lines from `first_line` as fit; if the first does not fit, its
     beginning."""
     data, is_end = _read_line_start(file, index, first_line, max_bytes)
@@ -82,8 +84,8 @@ def read_page(file: BinaryIO, index: LineIndex, first_line: int, max_lines: int,
         length = end - position
         if not is_whole or size + length > max_bytes:
             if lines:
-                return RawPage(first_line=first_line, lines=tuple(lines), is_cut_by_bytes=True)
-            return RawPage(
+                return RawFilePage(first_line=first_line, lines=tuple(lines), is_cut_by_bytes=True)
+            return RawFilePage(
                 first_line=first_line,
                 lines=(data[position : position + max_bytes],),
                 clipped_bytes=length if is_whole else _line_length(file, index, first_line),
@@ -92,20 +94,20 @@ def read_page(file: BinaryIO, index: LineIndex, first_line: int, max_lines: int,
         lines.append(data[position:end])
         size += length + 1
         position = end + 1
-    return RawPage(first_line=first_line, lines=tuple(lines))
+    return RawFilePage(first_line=first_line, lines=tuple(lines))
 
 
 def _find_line_start(file: BinaryIO, index: LineIndex, line: int, buffer: bytearray) -> tuple[int, int, int]:
     """Reads the block of a file in which a line begins into the buffer; returns the block's number, the line's position
     in it, and how much was read."""
-    block, skip = index.block_of(line)
-    file.seek(block * BLOCK_BYTES)
+    block, skip = index.block_and_lines_before(line)
+    file.seek(block * LINE_INDEX_BLOCK_BYTES)
     count = _fill_buffer(file, buffer)
     position = 0
     for _ in range(skip):
         found = buffer.find(_LINE_FEED, position, count)
         if found < 0:
-            raise FileShrank
+            raise FileShrankSinceIndexed
         position = found + 1
     return block, position, count
 
@@ -113,7 +115,7 @@ def _find_line_start(file: BinaryIO, index: LineIndex, line: int, buffer: bytear
 def _read_line_start(file: BinaryIO, index: LineIndex, line: int, wanted: int) -> tuple[bytes, bool]:
     """Reads at least `wanted` bytes and a line feed of a file from the start of `line`; also returns whether the file
     ends there."""
-    buffer = bytearray(BLOCK_BYTES)
+    buffer = bytearray(LINE_INDEX_BLOCK_BYTES)
     block, position, count = _find_line_start(file, index, line, buffer)
     data = bytearray(buffer[position:count])
     while len(data) <= wanted + 1:
@@ -121,12 +123,12 @@ def _read_line_start(file: BinaryIO, index: LineIndex, line: int, wanted: int) -
         if not more:
             return bytes(data), True
         data += buffer[:more]
-    return bytes(data), block * BLOCK_BYTES + position + len(data) >= index.size
+    return bytes(data), block * LINE_INDEX_BLOCK_BYTES + position + len(data) >= index.size
 
 
 def _line_length(file: BinaryIO, index: LineIndex, line: int) -> int:
     """Returns the length in bytes of a line of a file, without keeping the line in memory."""
-    buffer = bytearray(BLOCK_BYTES)
+    buffer = bytearray(LINE_INDEX_BLOCK_BYTES)
     _, position, count = _find_line_start(file, index, line, buffer)
     length = 0
     while count:
@@ -139,21 +141,21 @@ def _line_length(file: BinaryIO, index: LineIndex, line: int) -> int:
     return length
 
 
-class LineIndexes:
+class LineIndexCache:
     """Caches the line indexes of the files read last, while the files are unchanged."""
 
     def __init__(self) -> None:
         self._indexes: OrderedDict[str, tuple[object, LineIndex]] = OrderedDict()
 
-    def index_of(self, path: str, version: object, file: BinaryIO, stop: StopFlag) -> LineIndex:
+    def line_index_of(self, path: str, version: object, file: BinaryIO, stop: StopFlag) -> LineIndex:
         known = self._indexes.get(path)
         if known and known[0] == version:
             self._indexes.move_to_end(path)
             return known[1]
         file.seek(0)
-        index = build_index(file, stop)
+        index = build_line_index(file, stop)
         self._indexes[path] = (version, index)
         self._indexes.move_to_end(path)
-        while len(self._indexes) > _MAX_INDEXES:
+        while len(self._indexes) > _MAX_CACHED_LINE_INDEXES:
             self._indexes.popitem(last=False)
         return index

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from tools.text import one_line, unescape_controls
+from tools.text_sanitizing import one_line, unescape_controls
 
 
-class AddedFolders:
+class AddedWorkingFolders:
     """The folders that a session works in besides its own. Tools, permissions, the sandbox, undo, maps, completion and
     the trust question read the same object."""
 
@@ -24,9 +24,9 @@ class AddedFolders:
         return tuple(map(str, self.paths))
 
 
-_QUOTES = "\"'`"
-_NARROW_SPACE = "\u202f"
-_MAX_SUGGESTION_ENTRIES = 5_000
+_QUOTE_CHARACTERS = "\"'`"
+_NARROW_NO_BREAK_SPACE = "\u202f"
+_MAX_ENTRIES_COMPARED_FOR_SUGGESTION = 5_000
 
 
 def resolve_path(raw: str, cwd: Path, exists: Callable[[str], bool]) -> str:
@@ -46,7 +46,7 @@ def absolute_path(raw: str, cwd: Path) -> str:
     """Makes a path as typed absolute: removes quotes, `@` and `file://`, expands `~`, and resolves it relative to
     `cwd`."""
     text = raw.strip()
-    if len(text) > 1 and text[0] in _QUOTES and text[-1] == text[0]:
+    if len(text) > 1 and text[0] in _QUOTE_CHARACTERS and text[-1] == text[0]:
         text = text[1:-1]
     if text.startswith("@"):
         text = text[1:]
@@ -74,7 +74,7 @@ def _lookalike_paths(path: str) -> Iterator[str]:
     for form in ("NFC", "NFD"):
         candidates.append(unicodedata.normalize(form, path))
     for time in (" AM", " PM"):
-        candidates.append(path.replace(time, _NARROW_SPACE + time[1:]))
+        candidates.append(path.replace(time, _NARROW_NO_BREAK_SPACE + time[1:]))
     candidates.append(path.replace("'", "\u2019"))
     candidates.append(unicodedata.normalize("NFD", path.replace("'", "\u2019")))
     candidates.append(path.replace("\\ ", " "))
@@ -91,7 +91,7 @@ def display_path(path: str, cwd: Path) -> str:
     return one_line(path if inside.startswith("..") else inside)
 
 
-def prefix_of(folder: str, cwd: Path) -> str:
+def path_prefix_of_folder(folder: str, cwd: Path) -> str:
     """Returns the prefix that turns paths relative to a folder into paths relative to `cwd`."""
     if folder == str(cwd):
         return ""
@@ -101,11 +101,14 @@ def prefix_of(folder: str, cwd: Path) -> str:
         return f"{folder.rstrip('/')}/"
 
 
-def did_you_mean(path: str, names_in: Callable[[str], Iterable[str]]) -> str:
+def format_path_suggestion(path: str, names_in: Callable[[str], Iterable[str]]) -> str:
     """Returns a sentence with near misses of a missing path, or an empty text."""
     parent, name = str(Path(path).parent), Path(path).name
     try:
-        names = [entry for entry, _ in zip(names_in(parent), range(_MAX_SUGGESTION_ENTRIES), strict=False)]
+        names = [
+            entry
+            for entry, _ in zip(names_in(parent), range(_MAX_ENTRIES_COMPARED_FOR_SUGGESTION), strict=False)
+        ]
     except OSError:
         return _missing_folder(parent, names_in)
     same = [entry for entry in names if entry.casefold() == name.casefold()]
@@ -130,4 +133,4 @@ def _missing_folder(parent: str, names_in: Callable[[str], Iterable[str]]) -> st
         except OSError:
             folder = above
             continue
-        return f" The folder {one_line(folder)} does not exist.{did_you_mean(folder, names_in)}"
+        return f" The folder {one_line(folder)} does not exist.{format_path_suggestion(folder, names_in)}"

@@ -13,15 +13,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-_SHARED_FOLDER: Final = "/tmp"
+_TEMPORARY_FOLDERS_PARENT: Final = "/tmp"
 """The folder in which all sessions of this user create their temporary folders, whatever `TMPDIR` is, so that each
 session can hide those of the others from its commands."""
-_STALE_SECONDS: Final = 86_400
-_MAX_TAKEN: Final = 10
+_STALE_PRIVATE_FOLDER_SECONDS: Final = 86_400
+_MAX_TRIED_FOLDER_NAMES: Final = 10
 """The maximum number of folder names that are tried if other programs already use them."""
 
 
-def private_folder(above: Path | None, kind: str) -> Path:
+def create_private_folder(above: Path | None, kind: str) -> Path:
     """Creates a folder that only this user may access, without links in its path. `above` is bayou's folder; None if
     there is none."""
     if above is not None:
@@ -30,25 +30,25 @@ def private_folder(above: Path | None, kind: str) -> Path:
     return Path(tempfile.mkdtemp(prefix=f"bayou-{kind}-{os.getpid()}-", dir=above)).resolve()
 
 
-def last_resort_folder() -> Path:
+def fallback_temporary_folder() -> Path:
     """Returns a folder among temporary files, for data that cannot be written anywhere else."""
     found = _temporary_folder(_kept_paths())
     return found or Path(tempfile.mkdtemp(prefix=f"bayou-kept-{os.getuid()}-")).resolve()
 
 
-def sessions_folder(own: Path) -> Path:
+def temporary_folder_of_sessions(own: Path) -> Path:
     """Returns the folder in which each session has its own for temporary files: in `/tmp`, or else in bayou's folder
     `own`."""
-    found = _temporary_folder(_temporary_paths("bayou", _SHARED_FOLDER))
+    found = _temporary_folder(_temporary_paths("bayou", _TEMPORARY_FOLDERS_PARENT))
     if found is None:
         found = own / "temporary"
         found.mkdir(mode=0o700, parents=True, exist_ok=True)
     return found
 
 
-def temporary_folders_of_bayou() -> tuple[str, ...]:
+def existing_temporary_folders_of_bayou() -> tuple[str, ...]:
     """Returns bayou's existing temporary folders, which sandboxes hide from commands."""
-    paths = (*_kept_paths(), *_temporary_paths("bayou", _SHARED_FOLDER))
+    paths = (*_kept_paths(), *_temporary_paths("bayou", _TEMPORARY_FOLDERS_PARENT))
     return tuple(str(path) for path in paths if _is_private_folder(path))
 
 
@@ -64,14 +64,15 @@ def _temporary_folder(paths: Iterable[Path]) -> Path | None:
 
 
 def _kept_paths() -> tuple[Path, ...]:
-    folders = dict.fromkeys((_SHARED_FOLDER, tempfile.gettempdir()))
+    folders = dict.fromkeys((_TEMPORARY_FOLDERS_PARENT, tempfile.gettempdir()))
     return tuple(path for folder in folders for path in _temporary_paths("bayou-kept", folder))
 
 
 def _temporary_paths(kind: str, folder: str) -> tuple[Path, ...]:
     above = Path(folder).resolve()
     return tuple(
-        above / f"{kind}-{os.getuid()}{end}" for end in ("", *(f".{n}" for n in range(1, _MAX_TAKEN)))
+        above / f"{kind}-{os.getuid()}{end}"
+        for end in ("", *(f".{n}" for n in range(1, _MAX_TRIED_FOLDER_NAMES)))
     )
 
 
@@ -86,7 +87,7 @@ def _is_private_folder(path: Path) -> bool:
 
 def _remove_stale_folders(above: Path) -> None:
     """Removes the private folders that killed bayou processes left behind."""
-    oldest = time.time() - _STALE_SECONDS
+    oldest = time.time() - _STALE_PRIVATE_FOLDER_SECONDS
     for folder in above.glob("bayou-*-*-*"):
         process = folder.name.split("-")[-2]
         with suppress(OSError):

@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 
-def read_regular(path: Path) -> bytes:
+def read_regular_file(path: Path) -> bytes:
     """Returns the bytes of a regular file. Raises `OSError` for anything else, such as a named pipe, and so never
     blocks."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))

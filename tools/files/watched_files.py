@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-Content = TypeVar("Content")
-FileStamp = tuple[int, int, int] | None
+ParsedContent = TypeVar("ParsedContent")
+FileChangeStamp = tuple[int, int, int] | None
 
 
-def file_stamp(path: Path) -> FileStamp:
+def compute_file_change_stamp(path: Path) -> FileChangeStamp:
     """Returns a file's modification time, size and inode, which change whenever the file does; None if it is
     missing."""
     try:
@@ -22,12 +22,12 @@ class WatchedFiles:
     """A set of watched files. A check costs one `stat` per file."""
 
     def __init__(self) -> None:
-        self._seen: dict[Path, FileStamp] = {}
+        self._seen: dict[Path, FileChangeStamp] = {}
 
-    def record_state(self, path: Path) -> None:
+    def record_file_state(self, path: Path) -> None:
         """Records the present state of a file. Call it before reading the file, so that a change meanwhile is detected
         next time."""
-        self._seen[path] = file_stamp(path)
+        self._seen[path] = compute_file_change_stamp(path)
 
     def forget(self, path: Path) -> None:
         self._seen.pop(path, None)
@@ -35,23 +35,25 @@ class WatchedFiles:
     def has_changed(self, path: Path) -> bool:
         """Returns whether a file has changed since its state was recorded; an existing file without a record counts as
         changed."""
-        return file_stamp(path) != self._seen.get(path)
+        return compute_file_change_stamp(path) != self._seen.get(path)
 
-    def any_changed(self) -> bool:
+    def has_any_file_changed(self) -> bool:
         """Returns whether any of the watched files has changed since its state was recorded."""
-        return any([file_stamp(path) != seen for path, seen in self._seen.items()])
+        return any([compute_file_change_stamp(path) != seen for path, seen in self._seen.items()])
 
 
-class ReloadedFile(Generic[Content]):
+class ReloadedFile(Generic[ParsedContent]):
     """The parsed content of one file, read again when the file changes."""
 
-    def __init__(self, path: Path, read: Callable[[], Content]) -> None:
+    def __init__(self, path: Path, read: Callable[[], ParsedContent]) -> None:
         self._path = path
         self._read = read
-        self._last: tuple[FileStamp, Content] | None = None
+        self._last: tuple[FileChangeStamp, ParsedContent] | None = None
 
-    def current(self) -> Content:
-        found = file_stamp(self._path)  # before it is read: a change meanwhile is detected next time
+    def current(self) -> ParsedContent:
+        found = compute_file_change_stamp(
+            self._path
+        )  # before it is read: a change meanwhile is detected next time
         last = self._last  # read once: another thread may forget it meanwhile
         if last is None or last[0] != found:
             last = self._last = found, self._read()

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from tools.git.git_config import GitConfiguration, read_user_configuration
-from tools.git.risky_settings import find_filter_names
-from tools.running.own_programs import find_own_program
-from tools.running.programs import RunningProgram
-from tools.running.withheld_variables import variables_for_children
+from tools.git.git_config import GitConfiguration, read_user_git_configuration
+from tools.git.risky_settings import find_git_filter_names
+from tools.running.child_programs import ChildProgram
+from tools.running.programs_outside_project import find_program_outside_project
+from tools.running.withheld_environment_variables import environment_for_child_processes
 
-_PROGRAM_DISABLING_OPTIONS = {
+_GIT_OPTIONS_THAT_DISABLE_PROGRAMS = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.pager": "cat",
@@ -40,7 +40,7 @@ _PROGRAM_DISABLING_OPTIONS = {
     "submodule.recurse": "false",
     "uploadpack.packObjectsHook": "",
 }
-_RESTRICTING_VARIABLES = {
+_GIT_VARIABLES_THAT_RESTRICT = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_ASKPASS": "false",
     "GIT_EDITOR": "false",
@@ -58,7 +58,7 @@ _PASSED_GIT_VARIABLES = frozenset(
 )
 
 
-class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
+class ReadOnlyGitCommand(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     cwd: Path
     environment: Mapping[str, str]
@@ -84,7 +84,7 @@ class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
     async def run_async(self, seconds: float, given: bytes = b"") -> tuple[int, bytes]:
         """Runs git without blocking the event loop, and returns its exit code and output."""
         async with (
-            await RunningProgram.start(
+            await ChildProgram.start(
                 self.argv, cwd=self.cwd, env=self.environment, is_fed=bool(given)
             ) as git,
             asyncio.timeout(seconds),
@@ -96,21 +96,23 @@ class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
             return await git.wait(), told
 
 
-def make_git_command(top: Path, *words: str, repository: GitConfiguration, home: Path) -> GitCommand | None:
+def make_read_only_git_command(
+    top: Path, *words: str, repository: GitConfiguration, home: Path
+) -> ReadOnlyGitCommand | None:
     """Builds the command `git WORDS`, which only reads, for the repository at `top` with that configuration; None
     if git is not installed. All filters that any configuration defines are disabled by name, so that the
     repository's attributes run no program."""
-    program = find_own_program("git", outside=top)
+    program = find_program_outside_project("git", outside=top)
     if program is None:
         return None
-    off = dict(_PROGRAM_DISABLING_OPTIONS)
+    off = dict(_GIT_OPTIONS_THAT_DISABLE_PROGRAMS)
     for name in sorted(
-        {"lfs", *find_filter_names(repository), *find_filter_names(read_user_configuration(home))}
+        {"lfs", *find_git_filter_names(repository), *find_git_filter_names(read_user_git_configuration(home))}
     ):
         for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")):
             off[f"filter.{name}.{key}"] = value
     settings = [part for key, value in off.items() for part in ("-c", f"{key}={value}")]
-    return GitCommand(
+    return ReadOnlyGitCommand(
         argv=(program, "--no-optional-locks", "--no-pager", *settings, *words),
         cwd=top,
         environment=_git_environment(top),
@@ -120,10 +122,10 @@ def make_git_command(top: Path, *words: str, repository: GitConfiguration, home:
 def _git_environment(top: Path) -> dict[str, str]:
     """Returns the environment variables for git: the user's without secrets and without those that name another
     repository or a program; git searches no folder above `top`."""
-    own = variables_for_children()
+    own = environment_for_child_processes()
     kept = {
         name: value
         for name, value in own.items()
         if not name.startswith("GIT_") or name in _PASSED_GIT_VARIABLES
     }
-    return {**kept, **_RESTRICTING_VARIABLES, "GIT_CEILING_DIRECTORIES": str(top.parent)}
+    return {**kept, **_GIT_VARIABLES_THAT_RESTRICT, "GIT_CEILING_DIRECTORIES": str(top.parent)}

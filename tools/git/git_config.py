@@ -12,15 +12,17 @@ from pathlib import Path
 
 import msgspec
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_MAX_CONFIG_FILE_BYTES = 1 << 20
-_MAX_CONFIG_FILES = 32
-_MAX_ENVIRONMENT_ENTRIES = 100
-_SYSTEM_CONFIG_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
-_SECTION_HEADER_PATTERN = late(r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
-_CONFIG_KEY_PATTERN = late(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
-_CONFIG_WHITE_SPACE = " \t\r\n"
+_MAX_GIT_CONFIG_FILE_BYTES = 1 << 20
+_MAX_GIT_CONFIG_FILES = 32
+_MAX_GIT_CONFIG_VARIABLES = 100
+_SYSTEM_GIT_CONFIG_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
+_GIT_CONFIG_SECTION_PATTERN = lazy_regex(
+    r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]'
+)
+_GIT_CONFIG_KEY_PATTERN = lazy_regex(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
+_GIT_CONFIG_WHITE_SPACE = " \t\r\n"
 """The characters that git's configuration format treats as white space; a form feed is part of a value."""
 _CHARACTER_BY_CONFIG_ESCAPE = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
 
@@ -66,11 +68,11 @@ def read_git_configuration(*files: Path, home: Path) -> GitConfiguration:
         if real in seen:
             continue
         seen.add(real)
-        if len(seen) > _MAX_CONFIG_FILES:
-            unreadable.append((file, f"more than {_MAX_CONFIG_FILES} files include each other"))
+        if len(seen) > _MAX_GIT_CONFIG_FILES:
+            unreadable.append((file, f"more than {_MAX_GIT_CONFIG_FILES} files include each other"))
             break
         try:
-            text = read_small_text(file, _MAX_CONFIG_FILE_BYTES)
+            text = read_small_text_file(file, _MAX_GIT_CONFIG_FILE_BYTES)
             found = list(parse_git_config(text, file)) if text is not None else []
         except (OSError, ValueError) as problem:
             unreadable.append((file, getattr(problem, "strerror", None) or str(problem)))
@@ -80,20 +82,20 @@ def read_git_configuration(*files: Path, home: Path) -> GitConfiguration:
     return GitConfiguration(entries=tuple(entries), unreadable_files=tuple(unreadable))
 
 
-def read_user_configuration(home: Path) -> GitConfiguration:
+def read_user_git_configuration(home: Path) -> GitConfiguration:
     """Returns the git configuration of the user, the machine and the environment."""
     shared = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     named = [
         Path(place) for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") if (place := os.environ.get(name))
     ]
-    places = (*map(Path, _SYSTEM_CONFIG_FILES), shared / "git" / "config", home / ".gitconfig", *named)
+    places = (*map(Path, _SYSTEM_GIT_CONFIG_FILES), shared / "git" / "config", home / ".gitconfig", *named)
     found = read_git_configuration(*places, home=home)
     return msgspec.structs.replace(found, entries=(*found.entries, *_read_environment_entries(home)))
 
 
 def _read_environment_entries(home: Path) -> Iterator[GitConfigEntry]:
     count = os.environ.get("GIT_CONFIG_COUNT", "")
-    for number in range(min(int(count), _MAX_ENVIRONMENT_ENTRIES) if count.isdecimal() else 0):
+    for number in range(min(int(count), _MAX_GIT_CONFIG_VARIABLES) if count.isdecimal() else 0):
         name = os.environ.get(f"GIT_CONFIG_KEY_{number}", "")
         section, _, rest = name.partition(".")
         sub, _, key = rest.rpartition(".")
@@ -121,7 +123,7 @@ def expand_git_path(value: str, home: Path) -> str:
     return value
 
 
-def read_small_text(file: Path, most: int) -> str | None:
+def read_small_text_file(file: Path, most: int) -> str | None:
     """Returns the text of a file; None if it does not exist. Never blocks. Raises `OSError`, and `ValueError` for a
     file that is not regular or is too large."""
     try:
@@ -144,19 +146,19 @@ def parse_git_config(text: str, file: Path) -> Iterator[GitConfigEntry]:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     section, sub, at = "", "", 0
     while at < len(text):
-        if text[at] in _CONFIG_WHITE_SPACE:
+        if text[at] in _GIT_CONFIG_WHITE_SPACE:
             at += 1
         elif text[at] in "#;":
             end = text.find("\n", at)
             at = len(text) if end < 0 else end
         elif text[at] == "[":
-            header = _SECTION_HEADER_PATTERN.match(text, at)
+            header = _GIT_CONFIG_SECTION_PATTERN.match(text, at)
             if header is None:
                 raise MalformedGitConfig(f"line {_line_number_at(text, at)}: this is no section")
             section, sub = _parse_section_header(header)
             at = header.end()
         else:
-            key = _CONFIG_KEY_PATTERN.match(text, at)
+            key = _GIT_CONFIG_KEY_PATTERN.match(text, at)
             if key is None or not section:
                 raise MalformedGitConfig(
                     f"line {_line_number_at(text, at)}: this is neither a section nor a key"
@@ -205,7 +207,7 @@ def _read_config_value(text: str, at: int) -> tuple[str | None, int]:
         if character == '"':
             is_quoted = not is_quoted
             kept = len(out)
-        elif is_quoted or character not in _CONFIG_WHITE_SPACE:
+        elif is_quoted or character not in _GIT_CONFIG_WHITE_SPACE:
             out.append(character)
             kept = len(out)
         elif out:

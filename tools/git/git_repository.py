@@ -7,21 +7,21 @@ from pathlib import Path
 
 import msgspec
 
-from tools.files.existence import exists, is_dir, is_link
-from tools.git.git_config import GitConfiguration, read_git_configuration, read_small_text
-from tools.git.risky_settings import find_risky_entries
-from tools.patterns import late
+from tools.files.path_existence import exists, is_dir, is_link
+from tools.git.git_config import GitConfiguration, read_git_configuration, read_small_text_file
+from tools.git.risky_settings import find_risky_git_settings
+from tools.lazy_patterns import lazy_regex
 
 _MAX_GITFILE_BYTES = 64 * 1024
-_COMMIT_ID_PATTERN = late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
-_BRANCH_PREFIX = "refs/heads/"
+_COMMIT_ID_PATTERN = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+_GIT_BRANCH_REFERENCE_PREFIX = "refs/heads/"
 _GITLINK_MODE = (0o160000).to_bytes(4, "big")
 """The mode of an entry in git's index that stands for another repository (a submodule)."""
-_INDEX_NAME_LENGTH_MASK = 0xFFF
-_INDEX_EXTENDED_FLAG = 0x4000
-_MAX_INDEX_BYTES = 16 * 1024 * 1024
+_GIT_INDEX_NAME_LENGTH_MASK = 0xFFF
+_GIT_INDEX_EXTENDED_FLAG = 0x4000
+_MAX_GIT_INDEX_BYTES = 16 * 1024 * 1024
 _MAX_SCANNED_GIT_ENTRIES = 5_000
-_HARMLESS_SETTINGS_PATTERN = late(
+_HARMLESS_GIT_SETTINGS_PATTERN = lazy_regex(
     r"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|"
     r"eol|safecrlf|quotepath|abbrev|longpaths|untrackedcache|worktree)|remote\.(?:url|fetch|pushurl|prune|tagopt|"
     r"gh-resolved)|(?:user|branch|color|column|advice|gc|index|pull|push|rebase)\.[\w-]+|init\.defaultbranch|"
@@ -31,7 +31,7 @@ _HARMLESS_SETTINGS_PATTERN = late(
 """Matches git settings, by section and key, that only change how git shows the repository itself."""
 
 
-class RiskySetting(msgspec.Struct, frozen=True, kw_only=True):
+class RiskyGitSetting(msgspec.Struct, frozen=True, kw_only=True):
     """A setting of a repository that starts programs or redirects git."""
 
     file: Path
@@ -58,46 +58,46 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
         )
         return read_git_configuration(*places, home=home)
 
-    def risky_own_settings(self, home: Path) -> tuple[RiskySetting, ...]:
+    def risky_settings_of_git_folder(self, home: Path) -> tuple[RiskyGitSetting, ...]:
         """Returns the risky settings of the repository's configuration, without regard to where its git folder is."""
         return tuple(_make_risky_settings(self.configuration(home)))
 
-    def risky_settings(self, home: Path) -> tuple[RiskySetting, ...]:
+    def risky_settings(self, home: Path) -> tuple[RiskyGitSetting, ...]:
         """Returns the repository's settings that make git start programs or look elsewhere; empty for a newly created
         repository."""
         return tuple(self._find_risky_settings(self.configuration(home)))
 
-    def _find_risky_settings(self, configuration: GitConfiguration) -> Iterator[RiskySetting]:
+    def _find_risky_settings(self, configuration: GitConfiguration) -> Iterator[RiskyGitSetting]:
         if self.is_bare:
-            yield RiskySetting(
+            yield RiskyGitSetting(
                 file=self.work_tree / "HEAD", text="a bare repository lies open in this folder"
             )
         if not self.has_own_git_folder():
-            yield RiskySetting(file=self.work_tree / ".git", text=f"leads to {self.git_folder}")
+            yield RiskyGitSetting(file=self.work_tree / ".git", text=f"leads to {self.git_folder}")
         yield from _make_risky_settings(configuration)
         for entry in configuration.entries:
             is_place = (entry.section, entry.key) == ("core", "worktree") and entry.value
             if is_place and not _is_same_folder(self.git_folder / (entry.value or ""), self.work_tree):
-                yield RiskySetting(file=entry.file, text=f"core.worktree = {entry.value}")
+                yield RiskyGitSetting(file=entry.file, text=f"core.worktree = {entry.value}")
         alternates = self.common_git_folder / "objects" / "info" / "alternates"
         try:
-            lines = (read_small_text(alternates, _MAX_GITFILE_BYTES) or "").splitlines()
+            lines = (read_small_text_file(alternates, _MAX_GITFILE_BYTES) or "").splitlines()
         except (OSError, ValueError) as problem:
             lines = [str(problem)]
         for line in lines:
-            yield RiskySetting(file=alternates, text=f"takes objects from {line}")
+            yield RiskyGitSetting(file=alternates, text=f"takes objects from {line}")
 
-    def may_leave_repository(self, home: Path) -> bool:
+    def may_git_leave_repository(self, home: Path) -> bool:
         """Returns whether git, when it only reads, may start a program, contact another machine or read other files:
         by a setting, a linked repository, a link in git's folder, or the hook after an index refresh."""
         if self.risky_settings(home) or not all(
-            _HARMLESS_SETTINGS_PATTERN.fullmatch(f"{entry.section}.{entry.key}")
+            _HARMLESS_GIT_SETTINGS_PATTERN.fullmatch(f"{entry.section}.{entry.key}")
             for entry in self.configuration(home).entries
         ):
             return True
         if exists(self.common_git_folder / "hooks" / "post-index-change") or self._replaces_objects():
             return True
-        return self.may_have_links() or any(
+        return self.may_have_gitlinks() or any(
             map(_has_symbolic_links, {self.git_folder, self.common_git_folder})
         )
 
@@ -108,24 +108,24 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
         if exists(self.common_git_folder / "refs" / "replace"):
             return True
         return exists(packed) and (
-            packed.stat().st_size > _MAX_INDEX_BYTES or b" refs/replace/" in packed.read_bytes()
+            packed.stat().st_size > _MAX_GIT_INDEX_BYTES or b" refs/replace/" in packed.read_bytes()
         )
 
-    def may_have_links(self) -> bool:
+    def may_have_gitlinks(self) -> bool:
         """Returns whether the repository's index may link to other repositories, judged by its bytes."""
         index = self.git_folder / "index"
         if not exists(index):
             return False
-        if index.stat().st_size > _MAX_INDEX_BYTES or any(self.git_folder.glob("sharedindex.*")):
+        if index.stat().st_size > _MAX_GIT_INDEX_BYTES or any(self.git_folder.glob("sharedindex.*")):
             return True
         return _GITLINK_MODE in index.read_bytes()
 
-    def tracked_among(self, paths: Iterable[str]) -> frozenset[str]:
+    def filter_tracked_paths(self, paths: Iterable[str]) -> frozenset[str]:
         """Returns those of these files that are in the repository's index; none if the index cannot be read or is
         too large."""
         index = self.git_folder / "index"
         try:
-            if not exists(index) or index.stat().st_size > _MAX_INDEX_BYTES:
+            if not exists(index) or index.stat().st_size > _MAX_GIT_INDEX_BYTES:
                 return frozenset()
             held = index.read_bytes()
         except OSError:
@@ -141,7 +141,7 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
         try:
             if not exists(index):
                 return ()
-            if index.stat().st_size > _MAX_INDEX_BYTES or any(self.git_folder.glob("sharedindex.*")):
+            if index.stat().st_size > _MAX_GIT_INDEX_BYTES or any(self.git_folder.glob("sharedindex.*")):
                 return None
             root = os.path.realpath(self.work_tree).rstrip("/")
             return tuple(f"{root}/{os.fsdecode(name)}" for name in _read_index_names(index.read_bytes()))
@@ -156,7 +156,7 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
         ):
             return True
         try:
-            back = read_small_text(self.git_folder / "gitdir", _MAX_GITFILE_BYTES)
+            back = read_small_text_file(self.git_folder / "gitdir", _MAX_GITFILE_BYTES)
             if back is not None:
                 return _is_same_folder(self.git_folder / back.rstrip("\n"), self.work_tree / ".git")
             configuration = read_git_configuration(self.git_folder / "config", home=self.git_folder)
@@ -165,7 +165,7 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
         places = [entry.value for entry in configuration.entries if entry.name == "core.worktree"]
         return bool(places) and _is_same_folder(self.git_folder / (places[-1] or ""), self.work_tree)
 
-    def checked_out_name(self) -> str:
+    def branch_or_commit_name(self) -> str:
         """Returns the name of what is checked out: the branch, a short commit id, or `git` if it cannot be read
         from the files."""
         file = self.git_folder / "HEAD"
@@ -173,24 +173,27 @@ class GitRepository(msgspec.Struct, frozen=True, kw_only=True):
             told = (
                 str(file.readlink())
                 if is_link(file)
-                else (read_small_text(file, _MAX_GITFILE_BYTES) or "").strip()
+                else (read_small_text_file(file, _MAX_GITFILE_BYTES) or "").strip()
             )
         except (OSError, ValueError):
             return "git"
         if _COMMIT_ID_PATTERN.match(told):
             return told[:7]
         branch = told.removeprefix("ref:").strip()
-        if not branch.startswith(_BRANCH_PREFIX) or branch == f"{_BRANCH_PREFIX}.invalid":
+        if (
+            not branch.startswith(_GIT_BRANCH_REFERENCE_PREFIX)
+            or branch == f"{_GIT_BRANCH_REFERENCE_PREFIX}.invalid"
+        ):
             return "git"
-        name = branch.removeprefix(_BRANCH_PREFIX)
+        name = branch.removeprefix(_GIT_BRANCH_REFERENCE_PREFIX)
         return name if name and name.isprintable() and " " not in name and len(name) < 256 else "git"
 
 
-def _make_risky_settings(configuration: GitConfiguration) -> Iterator[RiskySetting]:
-    for entry in find_risky_entries(configuration):
-        yield RiskySetting(file=entry.file, text=f"{entry.name} = {entry.value}")
+def _make_risky_settings(configuration: GitConfiguration) -> Iterator[RiskyGitSetting]:
+    for entry in find_risky_git_settings(configuration):
+        yield RiskyGitSetting(file=entry.file, text=f"{entry.name} = {entry.value}")
     for file, problem in configuration.unreadable_files:
-        yield RiskySetting(file=file, text=f"cannot be understood: {problem}")
+        yield RiskyGitSetting(file=file, text=f"cannot be understood: {problem}")
 
 
 def repository_of_git_folder(folder: Path) -> GitRepository:
@@ -223,7 +226,7 @@ def _read_gitfile_target(link: Path) -> Path | None:
     if is_dir(link):
         return link
     try:
-        told = read_small_text(link, _MAX_GITFILE_BYTES) or ""
+        told = read_small_text_file(link, _MAX_GITFILE_BYTES) or ""
     except (OSError, ValueError):
         return None
     if not told.startswith("gitdir:"):
@@ -233,7 +236,7 @@ def _read_gitfile_target(link: Path) -> Path | None:
 
 def _find_common_folder(folder: Path) -> Path:
     try:
-        told = read_small_text(folder / "commondir", _MAX_GITFILE_BYTES)
+        told = read_small_text_file(folder / "commondir", _MAX_GITFILE_BYTES)
     except (OSError, ValueError):
         return folder
     return Path(os.path.normpath(folder / told.strip())) if told and told.strip() else folder
@@ -249,8 +252,8 @@ def _index_has_name(index: bytes, name: bytes) -> bool:
     """Returns whether a git index has a file name, which is stored behind its length and before a null byte."""
     at = index.find(name + b"\0")
     while at >= 0:
-        if int.from_bytes(index[at - 2 : at], "big") & _INDEX_NAME_LENGTH_MASK == min(
-            len(name), _INDEX_NAME_LENGTH_MASK
+        if int.from_bytes(index[at - 2 : at], "big") & _GIT_INDEX_NAME_LENGTH_MASK == min(
+            len(name), _GIT_INDEX_NAME_LENGTH_MASK
         ):
             return True
         at = index.find(name + b"\0", at + 1)
@@ -265,9 +268,9 @@ def _read_index_names(index: bytes) -> Iterator[bytes]:
     at = 12
     for _ in range(count):
         flags = int.from_bytes(index[at + 60 : at + 62], "big")
-        start = at + (64 if flags & _INDEX_EXTENDED_FLAG else 62)
+        start = at + (64 if flags & _GIT_INDEX_EXTENDED_FLAG else 62)
         end = index.index(b"\0", start)
-        if flags & _INDEX_NAME_LENGTH_MASK != min(end - start, _INDEX_NAME_LENGTH_MASK):
+        if flags & _GIT_INDEX_NAME_LENGTH_MASK != min(end - start, _GIT_INDEX_NAME_LENGTH_MASK):
             raise ValueError("the hashes have another length")
         yield index[start:end]
         at += ((end - at) // 8 + 1) * 8

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from tools.git.git_config import GitConfigEntry, GitConfiguration
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_BOOLEAN_VALUES = frozenset(("true", "false", "yes", "no", "on", "off", "0", "1", ""))
-_PROGRAM_SETTINGS = frozenset(
+_GIT_BOOLEAN_VALUES = frozenset(("true", "false", "yes", "no", "on", "off", "0", "1", ""))
+_GIT_SETTINGS_THAT_START_PROGRAMS = frozenset(
     {
         *("core.hookspath", "core.sshcommand", "core.editor", "core.pager", "core.askpass", "core.gitproxy"),
         *("core.alternaterefscommand", "sequence.editor", "diff.external", "interactive.difffilter"),
@@ -18,40 +18,40 @@ _PROGRAM_SETTINGS = frozenset(
     }
 )
 """Git settings that start programs, as pairs of section and key; a subsection may be anything."""
-_PROGRAM_KEY_PATTERN = late(
+_GIT_PROGRAM_KEY_PATTERN = lazy_regex(
     r"(?:cmd|command|hook|program|helper|driver|clean|smudge|process|textconv|editor|pager|askpass)\Z"
 )
 """Key names that git and related tools use for programs, including future ones."""
-_REDIRECTING_KEYS = frozenset(
+_GIT_SETTINGS_THAT_REDIRECT = frozenset(
     {
         *("include.path", "includeif.path", "core.attributesfile", "core.excludesfile", "commit.template"),
         *("url.insteadof", "url.pushinsteadof", "http.proxy", "remote.proxy", "http.cookiefile"),
         *("http.sslcainfo", "http.sslcapath", "lfs.url", "lfs.pushurl", "remote.lfsurl"),
     }
 )
-_URL_KEYS = frozenset(("remote.url", "remote.pushurl", "submodule.url"))
+_GIT_URL_SETTINGS = frozenset(("remote.url", "remote.pushurl", "submodule.url"))
 
 
-def find_risky_entries(configuration: GitConfiguration) -> Iterator[GitConfigEntry]:
+def find_risky_git_settings(configuration: GitConfiguration) -> Iterator[GitConfigEntry]:
     """Yields the git settings that make git start a program, or read, write or fetch from an unexpected place."""
     for entry in configuration.entries:
-        if starts_program(entry) or _redirects_git(entry):
+        if git_setting_starts_program(entry) or _redirects_git(entry):
             yield entry
 
 
-def find_filter_names(configuration: GitConfiguration) -> set[str]:
+def find_git_filter_names(configuration: GitConfiguration) -> set[str]:
     """Returns the names of all filters that git settings define."""
     return {
         entry.subsection for entry in configuration.entries if entry.section == "filter" and entry.subsection
     }
 
 
-def starts_program(entry: GitConfigEntry) -> bool:
+def git_setting_starts_program(entry: GitConfigEntry) -> bool:
     """Returns whether a git setting makes git start a program."""
     name, value = f"{entry.section}.{entry.key}", entry.value or ""
     if value.lstrip().startswith("!"):
         return True
-    is_switch = value.lower() in _BOOLEAN_VALUES
+    is_switch = value.lower() in _GIT_BOOLEAN_VALUES
     if name == "core.fsmonitor" or entry.section == "pager":
         return not is_switch
     if entry.section == "alias":
@@ -59,10 +59,11 @@ def starts_program(entry: GitConfigEntry) -> bool:
         return value.lstrip(" \t\n\"'\\").startswith("-")
     if entry.section in ("color", "advice", "trace2"):
         return False
-    if name in _URL_KEYS:
+    if name in _GIT_URL_SETTINGS:
         return value.startswith("-") or "::" in value
     return bool(value) and (
-        name in _PROGRAM_SETTINGS or (_PROGRAM_KEY_PATTERN.search(entry.key) is not None and not is_switch)
+        name in _GIT_SETTINGS_THAT_START_PROGRAMS
+        or (_GIT_PROGRAM_KEY_PATTERN.search(entry.key) is not None and not is_switch)
     )
 
 
@@ -70,4 +71,4 @@ def _redirects_git(entry: GitConfigEntry) -> bool:
     name, value = f"{entry.section}.{entry.key}", entry.value or ""
     if name == "http.sslverify":
         return value.lower() in ("false", "no", "off", "0")
-    return bool(value) and name in _REDIRECTING_KEYS
+    return bool(value) and name in _GIT_SETTINGS_THAT_REDIRECT

@@ -5,14 +5,16 @@ from typing import Any
 
 import msgspec
 
-from tools.arguments import text_argument, text_detail
-from tools.results import (
+from tools.running.command_file_watching import format_changed_files_summary
+from tools.streaming_arguments import first_text_argument, text_in_result_details
+from tools.text_sanitizing import escape_controls, last_nonempty_lines, one_line
+from tools.tool_result_values import (
     Block,
     Card,
     FileBlock,
     ImageBlock,
     ImagePart,
-    Json,
+    JsonValue,
     ListBlock,
     MarkdownBlock,
     TextBlock,
@@ -20,28 +22,26 @@ from tools.results import (
     TreeBlock,
     TreeNode,
 )
-from tools.running.file_watching import format_files_summary
-from tools.text import escape_controls, last_text_lines, one_line
 
-FOLDED_CODE_LINES = 8
+FOLDED_EVAL_CODE_LINES = 8
 """The number of lines of code that the card shows above the output."""
 _SIGN_BY_CALL_STATE = {"running": "…", "done": "✓", "failed": "✗", "stopped": "■"}
-_MAX_TREE_NODES = 400
+_MAX_SHOWN_JSON_NODES = 400
 
 
 def make_eval_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     code = arguments.get("code")
     code = escape_controls(code).strip("\n") if isinstance(code, str) else ""
-    subject = text_argument(arguments, "title") or text_argument({"code": code}, "code")
+    subject = first_text_argument(arguments, "title") or first_text_argument({"code": code}, "code")
     blocks: list[Block] = []
     if code:
-        folds = FOLDED_CODE_LINES if result is not None and result.content else 0
+        folds = FOLDED_EVAL_CODE_LINES if result is not None and result.content else 0
         blocks.append(FileBlock(path="cell.py", text=code, folds=folds))
     if result is None:
         return Card(title="eval", subject=subject, summary="", blocks=tuple(blocks))
     blocks += _make_tool_call_blocks(result.details)
-    blocks += make_output_blocks(result)
-    shown = last_text_lines(result.text) if not result.is_error else ()
+    blocks += make_cell_output_blocks(result)
+    shown = last_nonempty_lines(result.text) if not result.is_error else ()
     return Card(
         title="eval",
         subject=subject,
@@ -51,10 +51,10 @@ def make_eval_card(arguments: Mapping[str, Any], result: ToolResult | None) -> C
     )
 
 
-def make_output_blocks(result: ToolResult) -> list[Block]:
+def make_cell_output_blocks(result: ToolResult) -> list[Block]:
     """Returns the outputs of an `eval` call's cells as blocks of its card."""
-    kinds: Json = (result.details or {}).get("parts")
-    named: list[Json] = kinds if isinstance(kinds, list) else []
+    kinds: JsonValue = (result.details or {}).get("parts")
+    named: list[JsonValue] = kinds if isinstance(kinds, list) else []
     blocks: list[Block] = []
     for at, part in enumerate(result.content):
         kind = named[at] if at < len(named) else "text"
@@ -73,13 +73,13 @@ def make_output_blocks(result: ToolResult) -> list[Block]:
 
 def _summarize_outcome(result: ToolResult) -> str:
     details = result.details or {}
-    job = text_detail(details, "jobId")
+    job = text_in_result_details(details, "jobId")
     if job:
         return f"in the background, {job}"
-    stopped = {"timeout": "timed out", "abort": "stopped"}.get(text_detail(details, "stopped"), "")
+    stopped = {"timeout": "timed out", "abort": "stopped"}.get(text_in_result_details(details, "stopped"), "")
     lost = "state lost" if details.get("stateLost") else ""
-    failed = text_detail(details, "error") if result.is_error and not stopped else ""
-    return ", ".join(part for part in (stopped, failed, lost, format_files_summary(details)) if part)
+    failed = text_in_result_details(details, "error") if result.is_error and not stopped else ""
+    return ", ".join(part for part in (stopped, failed, lost, format_changed_files_summary(details)) if part)
 
 
 def _make_tool_call_blocks(details: Mapping[str, Any] | None) -> list[Block]:
@@ -103,14 +103,14 @@ def _format_tool_call_line(made: Mapping[str, Any]) -> str:
 
 def _make_json_tree(text: str) -> Block:
     try:
-        value: Json = msgspec.json.decode(text)
+        value: JsonValue = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return TextBlock(text=escape_controls(text))
-    left = [_MAX_TREE_NODES]
+    left = [_MAX_SHOWN_JSON_NODES]
     return TreeBlock(roots=(_make_json_node("", value, left, 0),))
 
 
-def _make_json_node(name: str, value: Json, left: list[int], depth: int) -> TreeNode:
+def _make_json_node(name: str, value: JsonValue, left: list[int], depth: int) -> TreeNode:
     before = f"{one_line(name)}: " if name else ""
     if isinstance(value, dict):
         pairs = [(str(key), inner) for key, inner in value.items()]

@@ -5,18 +5,18 @@ from typing import Any
 
 import msgspec
 
-from tools.files.images import identify_image, prepare_image
-from tools.kernel.cell_output import OutputPiece
-from tools.kernel.session_kernel import CellEnd
-from tools.limits import format_size
-from tools.results import ImagePart, Part, TextPart, ToolResult
-from tools.running.file_watching import CommandFiles
-from tools.running.rolling_output import OutputSnapshot
-from tools.text import escape_controls
-from tools.workspace import Workspace
+from tools.files.images import identify_image, prepare_image_for_model
+from tools.kernel.cell_output import CellOutputPiece
+from tools.kernel.session_kernel import CellOutcome
+from tools.result_limits import format_size
+from tools.running.command_file_watching import FilesChangedByCommand
+from tools.running.command_output_buffer import CommandOutputSnapshot
+from tools.session_workspace import SessionWorkspace
+from tools.text_sanitizing import escape_controls
+from tools.tool_result_values import ImagePart, Part, TextPart, ToolResult
 
 
-class NestedCall(msgspec.Struct, kw_only=True):
+class ToolCallOfCell(msgspec.Struct, kw_only=True):
     """A tool call made by a cell."""
 
     name: str
@@ -32,24 +32,24 @@ class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
     cell_count: int
     last_cell_number: int
     """The number of the last cell that ran."""
-    last_cell_end: CellEnd
+    last_cell_end: CellOutcome
     """The way in which the last cell ended."""
     time_limit: float | None
-    output: OutputSnapshot
-    output_pieces: tuple[OutputPiece, ...]
+    output: CommandOutputSnapshot
+    output_pieces: tuple[CellOutputPiece, ...]
     notices: tuple[str, ...]
     notes: tuple[str, ...]
-    tool_calls: tuple[NestedCall, ...]
+    tool_calls: tuple[ToolCallOfCell, ...]
     seconds: float
-    changed_files: CommandFiles | None = None
+    changed_files: FilesChangedByCommand | None = None
 
 
-def make_progress_result(text: str, calls: "list[NestedCall]") -> ToolResult:
+def make_eval_progress_result(text: str, calls: "list[ToolCallOfCell]") -> ToolResult:
     content = (TextPart(text=text),) if text else ()
     return ToolResult(content=content, details={"calls": msgspec.to_builtins(calls)} if calls else None)
 
 
-def make_eval_result(report: EvalReport, workspace: Workspace) -> ToolResult:
+def make_eval_result(report: EvalReport, workspace: SessionWorkspace) -> ToolResult:
     parts, kinds = _make_output_parts(report, workspace)
     lines = [f"[{line}]" for line in (*report.notes, _format_truncation_notice(report.output)) if line]
     ending = _format_ending_line(report)
@@ -69,7 +69,7 @@ def make_eval_result(report: EvalReport, workspace: Workspace) -> ToolResult:
     )
 
 
-def _make_output_parts(report: EvalReport, workspace: Workspace) -> tuple[list[Part], list[str]]:
+def _make_output_parts(report: EvalReport, workspace: SessionWorkspace) -> tuple[list[Part], list[str]]:
     parts: list[Part] = []
     kinds: list[str] = []
     is_cut = report.output.truncation.truncated
@@ -90,17 +90,17 @@ def _make_output_parts(report: EvalReport, workspace: Workspace) -> tuple[list[P
     return parts, kinds
 
 
-def _make_picture_part(piece: OutputPiece, *, resizes: bool) -> Part:
+def _make_picture_part(piece: CellOutputPiece, *, resizes: bool) -> Part:
     info = identify_image(piece.data)
     if info is None:
         return TextPart(text="[a picture of no known kind was not shown]")
-    ready = prepare_image(piece.data, info, resizes=resizes)
+    ready = prepare_image_for_model(piece.data, info, resizes=resizes)
     if ready.problem:
         return TextPart(text=f"[a picture was not shown: {ready.problem}]")
     return ImagePart(data=ready.data, mime_type=ready.info.mime_type)
 
 
-def _format_truncation_notice(output: OutputSnapshot) -> str:
+def _format_truncation_notice(output: CommandOutputSnapshot) -> str:
     cut = output.truncation
     if not cut.truncated:
         return ""
@@ -140,7 +140,7 @@ def _describe_exit_code(code: int | None) -> str:
     return name + (", perhaps for want of memory" if -code == signal.SIGKILL else "")
 
 
-def _card_exit_code(end: CellEnd) -> int:
+def _card_exit_code(end: CellOutcome) -> int:
     if end.exit_code is None:
         return 1
     return 128 - end.exit_code if end.exit_code < 0 else end.exit_code

@@ -10,12 +10,12 @@ class _KernelMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
     pass
 
 
-class KernelHello(_KernelMessage, frozen=True, kw_only=True, tag="hello"):
+class KernelStartedMessage(_KernelMessage, frozen=True, kw_only=True, tag="hello"):
     version: str
     executable: str
 
 
-class ShowValue(_KernelMessage, frozen=True, kw_only=True, tag="show"):
+class ShowValueMessage(_KernelMessage, frozen=True, kw_only=True, tag="show"):
     """A message with a displayed value that is not text, at its position in the cell's output."""
 
     id: int
@@ -34,7 +34,7 @@ class ArtifactRequest(_KernelMessage, frozen=True, kw_only=True, tag="artifact")
     number: str
 
 
-class CancelCall(_KernelMessage, frozen=True, kw_only=True, tag="cancel"):
+class CancelToolCallMessage(_KernelMessage, frozen=True, kw_only=True, tag="cancel"):
     """A message that the cell no longer waits for a tool call."""
 
     id: int
@@ -47,7 +47,7 @@ class CellError(msgspec.Struct, frozen=True, kw_only=True):
     is_interrupt: bool = False
 
 
-class CellDone(_KernelMessage, frozen=True, kw_only=True, tag="done"):
+class CellDoneMessage(_KernelMessage, frozen=True, kw_only=True, tag="done"):
     """A message that a cell has ended, with its value or error."""
 
     id: int
@@ -58,14 +58,14 @@ class CellDone(_KernelMessage, frozen=True, kw_only=True, tag="done"):
     seconds: float
 
 
-class NamesAnswer(_KernelMessage, frozen=True, kw_only=True, tag="told"):
+class KernelNamesAnswer(_KernelMessage, frozen=True, kw_only=True, tag="told"):
     """A message with the names that were asked for between cells."""
 
     id: int
     names: Any
 
 
-CellMessage = ShowValue | ToolCallRequest | ArtifactRequest | CancelCall
+CellMessage = ShowValueMessage | ToolCallRequest | ArtifactRequest | CancelToolCallMessage
 """The messages that the kernel sends while a cell runs."""
-KernelMessage = KernelHello | CellMessage | CellDone | NamesAnswer
+KernelMessage = KernelStartedMessage | CellMessage | CellDoneMessage | KernelNamesAnswer
 decode_message = msgspec.json.Decoder(KernelMessage).decode

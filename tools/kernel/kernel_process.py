@@ -18,35 +18,35 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
+from tools.file_and_process_operations import CommandLine, RunningProcess
 from tools.kernel.cell_output import CellOutputCollector
 from tools.kernel.kernel_messages import (
     ArtifactRequest,
-    CancelCall,
-    CellDone,
+    CancelToolCallMessage,
+    CellDoneMessage,
     CellMessage,
-    KernelHello,
     KernelMessage,
-    NamesAnswer,
-    ShowValue,
+    KernelNamesAnswer,
+    KernelStartedMessage,
+    ShowValueMessage,
     ToolCallRequest,
     decode_message,
 )
-from tools.operations import CommandLine, RunningProcess
-from tools.running.local_processes import LocalProcesses, SandboxFailed, create_large_pipe
+from tools.running.local_processes import LocalProcesses, SandboxStartFailed, create_large_pipe
 
 KERNEL_PROGRAM: Final = Path(__file__).with_name("inside") / "kernel.py"
 KERNEL_START_TIMEOUT: Final = 20.0
 SECONDS_TO_SECOND_INTERRUPT, SECONDS_TO_KERNEL_KILL = 2.0, 1.0
 """Seconds after which a cell that ignores an interrupt gets another, and after which its kernel is killed."""
-_SEND_RETRY_INTERVAL: Final = 0.05
-_READ_CHUNK_BYTES: Final = 1 << 20
+_KERNEL_SEND_RETRY_INTERVAL: Final = 0.05
+_KERNEL_READ_CHUNK_BYTES: Final = 1 << 20
 MAX_KERNEL_MESSAGE_BYTES: Final = 256 << 20
 """The maximum length of a message in bytes, more than any picture or tool argument needs; code in a cell could send
 longer ones."""
-_MESSAGE_REST_TIMEOUT: Final = 10.0
+_PARTIAL_KERNEL_MESSAGE_TIMEOUT: Final = 10.0
 """The number of seconds in which the rest of a message must arrive after its beginning; the kernel writes each
 message at once."""
-_MAX_LATE_OUTPUT_BYTES: Final = 64 * 1024
+_MAX_KERNEL_OUTPUT_BETWEEN_CELLS_BYTES: Final = 64 * 1024
 """The maximum number of bytes kept of output that is printed while no cell runs; only the end is kept."""
 
 
@@ -54,7 +54,7 @@ class KernelStartFailed(Exception):
     """Raised if a Python kernel does not start, with the output of the program or the system's error."""
 
 
-class KernelGone(Exception):
+class KernelProcessEnded(Exception):
     """Raised if the Python kernel ended while it was needed."""
 
     def __init__(self, code: int) -> None:
@@ -67,7 +67,7 @@ class KernelProcess:
 
     def __init__(self, process: RunningProcess, link: socket.socket, output: int) -> None:
         self.process = process
-        self.hello_message: KernelHello | None = None
+        self.hello_message: KernelStartedMessage | None = None
         self.cell_count = 0
         self._link = link
         self._output_pipe = output
@@ -77,7 +77,7 @@ class KernelProcess:
         self._output: CellOutputCollector | None = None
         self._late_output = bytearray()
         self._message_handler: Callable[[CellMessage], None] = lambda word: None
-        self._hello_future: asyncio.Future[KernelHello] = self._loop.create_future()
+        self._hello_future: asyncio.Future[KernelStartedMessage] = self._loop.create_future()
         self._answer_futures: dict[int, asyncio.Future[Any]] = {}
         self._order_count = self._cell = 0
         self._gone_event = asyncio.Event()
@@ -93,7 +93,7 @@ class KernelProcess:
 
     @staticmethod
     async def start(processes: LocalProcesses, command: CommandLine) -> "KernelProcess":
-        """Starts a Python kernel process. Raises `KernelStartFailed` and `SandboxFailed`."""
+        """Starts a Python kernel process. Raises `KernelStartFailed` and `SandboxStartFailed`."""
         own, other = socket.socketpair()
         reading, writing = create_large_pipe()
         try:
@@ -101,7 +101,7 @@ class KernelProcess:
         except BaseException as problem:
             own.close()
             os.close(reading)
-            if isinstance(problem, OSError) and not isinstance(problem, SandboxFailed):
+            if isinstance(problem, OSError) and not isinstance(problem, SandboxStartFailed):
                 raise KernelStartFailed(problem.strerror or str(problem)) from None
             raise
         finally:
@@ -124,14 +124,14 @@ class KernelProcess:
         )
         going.cancel()
         if not self._hello_future.done():
-            raise KernelStartFailed(self.take_late_output().strip()[-600:] or "it said nothing")
+            raise KernelStartFailed(self.take_output_between_cells().strip()[-600:] or "it said nothing")
         self.hello_message = self._hello_future.result()
 
     async def run_cell(
         self, order: dict[str, Any], output: CellOutputCollector, hear: Callable[[CellMessage], None]
-    ) -> CellDone:
+    ) -> CellDoneMessage:
         """Runs a cell to its end and returns the kernel's report. `hear` is called with the cell's other messages.
-        Raises `KernelGone`."""
+        Raises `KernelProcessEnded`."""
         self.cell_count += 1
         with self._lock:
             self._output = output
@@ -147,12 +147,12 @@ class KernelProcess:
         """Sends the kernel a question between cells and returns the answer; None if it does not answer in time, or is
         gone."""
         try:
-            told: NamesAnswer = await asyncio.wait_for(self._ask_without_timeout(what), seconds)
-        except (TimeoutError, KernelGone):
+            told: KernelNamesAnswer = await asyncio.wait_for(self._ask_without_timeout(what), seconds)
+        except (TimeoutError, KernelProcessEnded):
             return None
         return told.names
 
-    async def answer_message(self, word_id: int, **what: Any) -> None:
+    async def send_answer_to_kernel(self, word_id: int, **what: Any) -> None:
         try:
             await self._send_message({"op": "answer", "id": word_id, **what})
         except OSError:
@@ -162,7 +162,7 @@ class KernelProcess:
         """Sends SIGINT to the kernel and its children, and a message for a cell that has not started yet."""
         try:
             await asyncio.wait_for(
-                self._send_message({"op": "interrupt", "id": self._cell}), _SEND_RETRY_INTERVAL
+                self._send_message({"op": "interrupt", "id": self._cell}), _KERNEL_SEND_RETRY_INTERVAL
             )
         except (TimeoutError, OSError):
             pass  # The kernel does not read.
@@ -199,7 +199,7 @@ class KernelProcess:
         except OSError:
             pass
 
-    def take_late_output(self) -> str:
+    def take_output_between_cells(self) -> str:
         """Returns the output that threads, tasks and children wrote since the last cell ended."""
         with self._lock:
             late, self._late_output = bytes(self._late_output), bytearray()
@@ -224,7 +224,7 @@ class KernelProcess:
             del self._answer_futures[number]
         if answer.done():
             return answer.result()
-        raise KernelGone(await self.process.wait())
+        raise KernelProcessEnded(await self.process.wait())
 
     async def _send_message(self, word: dict[str, Any]) -> None:
         data = msgspec.json.encode(word)
@@ -234,14 +234,14 @@ class KernelProcess:
     def _on_message(self, word: KernelMessage) -> None:
         """Handles a message from the kernel on the event loop."""
         match word:
-            case KernelHello():
+            case KernelStartedMessage():
                 if not self._hello_future.done():
                     self._hello_future.set_result(word)
-            case CellDone() | NamesAnswer():
+            case CellDoneMessage() | KernelNamesAnswer():
                 waiting = self._answer_futures.get(word.id)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(word)
-            case ShowValue() | ToolCallRequest() | ArtifactRequest() | CancelCall():
+            case ShowValueMessage() | ToolCallRequest() | ArtifactRequest() | CancelToolCallMessage():
                 self._message_handler(word)
             case _:
                 assert_never(word)
@@ -258,11 +258,13 @@ class KernelProcess:
             while is_there:
                 ready = {
                     descriptor
-                    for descriptor, _ in waiting.poll(_MESSAGE_REST_TIMEOUT * 1000 if heard else None)
+                    for descriptor, _ in waiting.poll(
+                        _PARTIAL_KERNEL_MESSAGE_TIMEOUT * 1000 if heard else None
+                    )
                 }
                 if not ready:
                     break  # The bytes were not written by the kernel.
-                if self._output_pipe in ready and not self._read_output(_READ_CHUNK_BYTES):
+                if self._output_pipe in ready and not self._read_output(_KERNEL_READ_CHUNK_BYTES):
                     waiting.unregister(self._output_pipe)
                 if self._link.fileno() in ready:
                     is_there = self._read_messages(heard)
@@ -273,7 +275,7 @@ class KernelProcess:
 
     def _read_messages(self, heard: bytearray) -> bool:
         try:
-            news = self._link.recv(_READ_CHUNK_BYTES)
+            news = self._link.recv(_KERNEL_READ_CHUNK_BYTES)
         except BlockingIOError:
             return True
         except OSError:
@@ -290,12 +292,12 @@ class KernelProcess:
                 word = decode_message(body)
             except (ValueError, RecursionError):
                 return False  # No longer our kernel.
-            if isinstance(word, ShowValue):
+            if isinstance(word, ShowValueMessage):
                 self._show_value(word)
             self._call_on_loop(self._on_message, word)
         return bool(news)
 
-    def _show_value(self, word: ShowValue) -> None:
+    def _show_value(self, word: ShowValueMessage) -> None:
         with self._lock:
             output = self._output
         if output is not None:
@@ -305,7 +307,7 @@ class KernelProcess:
         """Reads up to `count` bytes of the kernel's output; returns False at its end."""
         while count > 0:
             try:
-                data = os.read(self._output_pipe, min(count, _READ_CHUNK_BYTES))
+                data = os.read(self._output_pipe, min(count, _KERNEL_READ_CHUNK_BYTES))
             except BlockingIOError:
                 return True
             except OSError:
@@ -318,7 +320,7 @@ class KernelProcess:
                     self._output.write_text(data)
                 else:
                     self._late_output += data
-                    del self._late_output[:-_MAX_LATE_OUTPUT_BYTES]
+                    del self._late_output[:-_MAX_KERNEL_OUTPUT_BETWEEN_CELLS_BYTES]
         return True
 
     def _on_kernel_exit(self) -> None:

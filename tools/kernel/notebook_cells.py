@@ -3,19 +3,19 @@
 from pathlib import Path
 from typing import Final
 
-from tools.base import ToolError
-from tools.files.notebooks import MAX_NOTEBOOK_BYTES, parse_notebook
-from tools.patterns import late
-from tools.text import escape_controls
+from tools.files.notebook_text import MAX_RENDERED_NOTEBOOK_BYTES, parse_notebook
+from tools.lazy_patterns import lazy_regex
+from tools.text_sanitizing import escape_controls
+from tools.tool_definition import ToolError
 
-_CELL_RANGE_PATTERN: Final = late(r"(?P<first>\d+)?(?P<to>-)?(?P<last>\d+)?")
+_CELL_RANGE_PATTERN: Final = lazy_regex(r"(?P<first>\d+)?(?P<to>-)?(?P<last>\d+)?")
 
 
 def read_code_cells(path: Path, wanted: str = "") -> tuple[tuple[int, str], ...]:
     """Returns the code cells of a notebook, each with its number, as `read` numbers them. Raises `ToolError`."""
     try:
         with path.open("rb") as file:
-            notebook = parse_notebook(file.read(MAX_NOTEBOOK_BYTES))
+            notebook = parse_notebook(file.read(MAX_RENDERED_NOTEBOOK_BYTES))
     except OSError as problem:
         raise ToolError(f"{escape_controls(str(path))}: {problem.strerror or problem}") from None
     if notebook is None:

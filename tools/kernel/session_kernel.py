@@ -8,33 +8,43 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tools.base import ToolError
-from tools.box.places import newly_hidden, with_shared_files
-from tools.box.policy import Box
+from tools.box.guarded_paths_and_sockets import add_shared_files_to_policy, find_newly_hidden_paths
+from tools.box.sandbox_policy import SandboxPolicy
+from tools.file_and_process_operations import CommandLine
 from tools.kernel.cell_output import CellOutputCollector
-from tools.kernel.interpreter import KernelInterpreter, candidate_interpreters, interpreter_environment
-from tools.kernel.kernel_messages import ArtifactRequest, CancelCall, CellDone, CellMessage, ToolCallRequest
-from tools.kernel.kernel_process import KERNEL_PROGRAM, KernelGone, KernelProcess, KernelStartFailed
-from tools.kernel.settings import KernelSettings
-from tools.operations import CommandLine
-from tools.results import ToolResult
-from tools.running.local_processes import SandboxFailed
+from tools.kernel.kernel_interpreter import (
+    KernelInterpreter,
+    candidate_kernel_interpreters,
+    make_kernel_environment,
+)
+from tools.kernel.kernel_messages import (
+    ArtifactRequest,
+    CancelToolCallMessage,
+    CellDoneMessage,
+    CellMessage,
+    ToolCallRequest,
+)
+from tools.kernel.kernel_process import KERNEL_PROGRAM, KernelProcess, KernelProcessEnded, KernelStartFailed
+from tools.kernel.kernel_settings import KernelSettings
+from tools.running.local_processes import SandboxStartFailed
 from tools.running.shell_settings import command_environment
+from tools.tool_definition import ToolError
+from tools.tool_result_values import ToolResult
 
 if TYPE_CHECKING:
-    from tools.workspace import Workspace
+    from tools.session_workspace import SessionWorkspace
 
 CallToolByName = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
-_UNCALLABLE_TOOLS: Final = frozenset(("eval", "task", "resolve"))
+_TOOLS_NOT_CALLABLE_FROM_CELLS: Final = frozenset(("eval", "task", "resolve"))
 _KERNEL_ANSWER_TIMEOUT: Final = 2.0
 _MAX_ARTIFACT_BYTES: Final = 20_000_000
 KERNEL_RESTARTED_NOTICE: Final = "The kernel was restarted; its state is gone."
 
 
-class CellEnd(msgspec.Struct, frozen=True, kw_only=True):
+class CellOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a Python cell: the kernel's report, and why the cell was stopped."""
 
-    done_message: CellDone | None = None
+    done_message: CellDoneMessage | None = None
     """The kernel's report on the cell; None if the kernel ended before it."""
     stop_cause: str = ""
     """`timeout` or `abort` if the cell was stopped; empty otherwise."""
@@ -64,7 +74,7 @@ class KernelInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionKernel:
-    def __init__(self, workspace: "Workspace", settings: Callable[[], KernelSettings]) -> None:
+    def __init__(self, workspace: "SessionWorkspace", settings: Callable[[], KernelSettings]) -> None:
         self._workspace = workspace
         self._settings = settings
         self.turn_lock = asyncio.Lock()
@@ -75,13 +85,13 @@ class SessionKernel:
         """The id of the background job as which the kernel's cell is running; None if it is none."""
         self._kernel: KernelProcess | None = None
         self._interpreter: KernelInterpreter | None = None
-        self._box: Box | None = None
+        self._box: SandboxPolicy | None = None
         self._notices: list[str] = []
         self._idle_timer: asyncio.TimerHandle | None = None
 
     # Cells; the caller has the turn
 
-    async def ensure_running(self, box: Box | None, *, resets: bool = False) -> KernelProcess:
+    async def ensure_running(self, box: SandboxPolicy | None, *, resets: bool = False) -> KernelProcess:
         """Returns the running kernel process, starting it if necessary; an unsandboxed kernel is never used for a call
         that needs a sandbox. Raises `ToolError`."""
         if self._idle_timer is not None:
@@ -93,7 +103,7 @@ class SessionKernel:
         if self._kernel is not None and self._kernel.is_gone:
             self._note_lost_state("It had ended by itself.")
         if self._kernel is not None and box is not None:
-            more = newly_hidden(box, self._box) if self._box is not None else ()
+            more = find_newly_hidden_paths(box, self._box) if self._box is not None else ()
             why = f"The sandbox hides {', '.join(more[:3])} now." if more else "Cells run in the sandbox now."
             if more or self._box is None:
                 await self._kernel.end_process()
@@ -107,10 +117,10 @@ class SessionKernel:
             )
         return self._kernel
 
-    def compared_policy(self, box: Box | None) -> Box | None:
+    def policy_for_file_comparison(self, box: SandboxPolicy | None) -> SandboxPolicy | None:
         """Returns the sandbox policy by which file changes of the kernel are judged: the current one, with files
         marked that the kernel's older sandbox lets it write."""
-        return box and with_shared_files(box, self._box)
+        return box and add_shared_files_to_policy(box, self._box)
 
     async def run_cell(
         self,
@@ -120,15 +130,15 @@ class SessionKernel:
         cwd: str | None,
         call: CallToolByName | None,
         tools: Mapping[str, Any],
-    ) -> CellDone:
-        """Runs a cell in the session's kernel. Raises `KernelGone`; a cell that fails returns its error."""
+    ) -> CellDoneMessage:
+        """Runs a cell in the session's kernel. Raises `KernelProcessEnded`; a cell that fails returns its error."""
         kernel = self._kernel
         assert kernel is not None
         calls = _CellToolCalls(kernel, call, self._workspace)
         try:
             order: dict[str, Any] = {"code": code, "cwd": cwd, "tools": tools}
             return await kernel.run_cell(order, output, calls.handle)
-        except KernelGone:
+        except KernelProcessEnded:
             await kernel.end_process()  # The processes it started end with it.
             self._note_lost_state("")
             raise
@@ -145,8 +155,8 @@ class SessionKernel:
         notices, self._notices = self._notices, []
         return notices
 
-    def take_late_output(self) -> str:
-        return self._kernel.take_late_output() if self._kernel is not None else ""
+    def take_output_between_cells(self) -> str:
+        return self._kernel.take_output_between_cells() if self._kernel is not None else ""
 
     @property
     def default_timeout(self) -> float | None:
@@ -200,7 +210,7 @@ class SessionKernel:
             names=tuple(names or ()),
         )
 
-    async def completions_of(self, text: str) -> tuple[str, ...]:
+    async def complete_kernel_expression(self, text: str) -> tuple[str, ...]:
         """Returns completions of a text in the kernel's namespace; none while a cell runs, or without a kernel. There
         is no timeout: the caller cancels the request when the user types on."""
         kernel = self._kernel
@@ -210,7 +220,7 @@ class SessionKernel:
 
     # The process
 
-    async def _start_kernel(self, box: Box | None) -> KernelProcess:
+    async def _start_kernel(self, box: SandboxPolicy | None) -> KernelProcess:
         processes = self._workspace.local_processes
         if processes is None:
             raise ToolError(
@@ -221,18 +231,18 @@ class SessionKernel:
         cwd = self._workspace.cwd
         chosen, uses_folder = await settings.interpreter_choice()
         passed: list[str] = []
-        for interpreter in candidate_interpreters(chosen, cwd, os.environ, uses_folder=uses_folder):
+        for interpreter in candidate_kernel_interpreters(chosen, cwd, os.environ, uses_folder=uses_folder):
             try:
                 kernel = await KernelProcess.start(
                     processes,
                     CommandLine(
                         argv=(interpreter.path, str(KERNEL_PROGRAM)),
                         cwd=str(cwd),
-                        environment=interpreter_environment(interpreter, environment),
+                        environment=make_kernel_environment(interpreter, environment),
                         box=box,
                     ),
                 )
-            except SandboxFailed as problem:
+            except SandboxStartFailed as problem:
                 raise ToolError(
                     f"No kernel was started, because its sandbox could not be created: {problem.strerror}. "
                     "`bayou sandbox` shows what works here; the user can change sandbox.mode in /settings."
@@ -274,14 +284,16 @@ class SessionKernel:
 class _CellToolCalls:
     """Runs the tool calls of one cell, concurrently with it."""
 
-    def __init__(self, kernel: KernelProcess, call: CallToolByName | None, workspace: "Workspace") -> None:
+    def __init__(
+        self, kernel: KernelProcess, call: CallToolByName | None, workspace: "SessionWorkspace"
+    ) -> None:
         self._kernel = kernel
         self._call = call
         self._workspace = workspace
         self._running: dict[int, asyncio.Task[None]] = {}
 
     def handle(self, word: CellMessage) -> None:
-        if isinstance(word, CancelCall):
+        if isinstance(word, CancelToolCallMessage):
             if word.id in self._running:
                 self._running[word.id].cancel()
             return
@@ -290,7 +302,7 @@ class _CellToolCalls:
         elif isinstance(word, ArtifactRequest):
             work = self._send_artifact(word)
         else:
-            work = self._kernel.answer_message(word.id)  # Already displayed.
+            work = self._kernel.send_answer_to_kernel(word.id)  # Already displayed.
         task = asyncio.ensure_future(work)
         self._running[word.id] = task
         task.add_done_callback(lambda _: self._running.pop(word.id, None))
@@ -305,25 +317,27 @@ class _CellToolCalls:
 
     async def _run_tool_call(self, word: ToolCallRequest) -> None:
         if self._call is None:
-            await self._kernel.answer_message(word.id, error="Tools cannot be called here.")
+            await self._kernel.send_answer_to_kernel(word.id, error="Tools cannot be called here.")
             return
-        if word.name in _UNCALLABLE_TOOLS:
-            await self._kernel.answer_message(word.id, error=f"{word.name} cannot be called from a cell.")
+        if word.name in _TOOLS_NOT_CALLABLE_FROM_CELLS:
+            await self._kernel.send_answer_to_kernel(
+                word.id, error=f"{word.name} cannot be called from a cell."
+            )
             return
         result = await self._call(word.name, word.arguments)
         if result.is_error:
-            await self._kernel.answer_message(word.id, error=result.text)
+            await self._kernel.send_answer_to_kernel(word.id, error=result.text)
         else:
-            await self._kernel.answer_message(word.id, text=result.text, details=result.details)
+            await self._kernel.send_answer_to_kernel(word.id, text=result.text, details=result.details)
 
     async def _send_artifact(self, word: ArtifactRequest) -> None:
         number = word.number.removeprefix("artifact://")
         path = self._workspace.artifacts.find(int(number)) if number.isdecimal() else None
         if path is None:
-            await self._kernel.answer_message(word.id, error=f"There is no artifact {word.number}.")
+            await self._kernel.send_answer_to_kernel(word.id, error=f"There is no artifact {word.number}.")
             return
         text = await asyncio.to_thread(_read_artifact, path)
-        await self._kernel.answer_message(word.id, text=text)
+        await self._kernel.send_answer_to_kernel(word.id, text=text)
 
 
 def _read_artifact(path: Path) -> str:

@@ -6,51 +6,53 @@ from pathlib import PurePath
 
 import msgspec
 
-from tools.masking.credential_files import meant_values
-from tools.masking.known_values import KnownSecret
-from tools.patterns import late
-from tools.running.withheld_variables import is_secret_variable
+from tools.lazy_patterns import lazy_regex
+from tools.masking.credential_files import find_secrets_as_programs_read_them
+from tools.masking.encoded_secret_forms import KnownSecret
+from tools.running.withheld_environment_variables import is_secret_variable
 
-_EXAMPLE_ENDINGS = frozenset(("example", "sample", "template", "dist", "defaults", "schema"))
-_ENV_FILE_PATTERN = late(r"(?:.+)?\.env(?:\.[\w.-]+)?|\.envrc|\.flaskenv|\.dev\.vars")
-_SECRET_FILE_NAMES = frozenset(
+_EXAMPLE_FILE_ENDINGS = frozenset(("example", "sample", "template", "dist", "defaults", "schema"))
+_ENV_FILE_PATTERN = lazy_regex(r"(?:.+)?\.env(?:\.[\w.-]+)?|\.envrc|\.flaskenv|\.dev\.vars")
+_FILE_NAMES_WITH_ASSIGNED_SECRETS = frozenset(
     (".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials", "credentials", ".yarnrc")
 )
-_ASSIGNMENT_PATTERN = late(
+_ENV_ASSIGNMENT_PATTERN = lazy_regex(
     r"^[ \t+\-|>]{0,8}(?:[^\s:=]{1,300}[:-]\d+[:-][ \t]?)?(?:\d+[:\t ]\s*)?(?:export[ \t]+|set[ \t]+|ENV[ \t]+)?"
     r"([A-Za-z_][\w.-]{0,200})[ \t]*[=:][ \t]*"
     r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|`([^`]*)`|([^\s#'\"`][^\n#]*?(?:#\S[^\n#]*?)*))[ \t\r]*(?:#.*)?$",
     re.MULTILINE,
 )
-_NETRC_PASSWORD_PATTERN = late(r"(?:^|\s)(?:password|passwd)[ \t\n]+(\S{4,})")
-_NPMRC_TOKEN_PATTERN = late(r"(?:_authToken|_auth|_password|npmAuthToken)\"?\s*[=: ]\s*\"?([^\s\"]{6,})")
-_PGPASS_PASSWORD_PATTERN = late(r"^(?:[^:\n]*:){4}(.{3,})$", re.MULTILINE)
-_INI_SECRET_PATTERN = late(
+_NETRC_PASSWORD_PATTERN = lazy_regex(r"(?:^|\s)(?:password|passwd)[ \t\n]+(\S{4,})")
+_NPMRC_TOKEN_PATTERN = lazy_regex(
+    r"(?:_authToken|_auth|_password|npmAuthToken)\"?\s*[=: ]\s*\"?([^\s\"]{6,})"
+)
+_PGPASS_PASSWORD_PATTERN = lazy_regex(r"^(?:[^:\n]*:){4}(.{3,})$", re.MULTILINE)
+_INI_SECRET_PATTERN = lazy_regex(
     r"^\s*(?:password|aws_secret_access_key|aws_session_token)\s*=\s*(\S{6,})\s*$", re.MULTILINE
 )
-_URL_PASSWORD_PATTERN = late(r"://[^\s/:@]*:([^\s/@]{3,})@")
+_URL_PASSWORD_PATTERN = lazy_regex(r"://[^\s/:@]*:([^\s/@]{3,})@")
 
-_ESCAPE_PATTERN = late(r"\\([n\"$`\\'])")
+_ENV_VALUE_ESCAPE_PATTERN = lazy_regex(r"\\([n\"$`\\'])")
 """Matches an escaped character in a quoted value of an `.env` file."""
-_HARMLESS_NAME_PATTERN = late(
+_PUBLIC_VARIABLE_NAME_PATTERN = lazy_regex(
     r".*(?:PUBLIC|PUBLISHABLE|ANON|SITE)_?KEY|.*(?:^|_)(?:ID|GUID|UUID|SHA\d*|COMMIT|REVISION|DIGEST|CHECKSUM|INTEGRITY"
     r"|VERSION|TAG|IMAGE|MODEL|REGION|ZONE|HOST|DOMAIN|URL|URI|ENDPOINT|PATH|FILE|DIR|ADDRESS|DSN)S?"
 )
 """Matches names of variables with identifiers and addresses, whose values are public although they may look random."""
-_PUBLIC_VALUE_PATTERN = late(
+_PUBLIC_VALUE_PATTERN = lazy_regex(
     r"[a-zA-Z][\w+.-]*:/|[~.]{0,2}/|[A-Za-z]:[\\/]|(?:[^\s/@]+@)?(?:[\w*-]+\.)+[a-z]{2,24}(?::\d+)?(?:/[\w./:-]*)?$"
     r"|(?i:0x[0-9a-f]{40}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
 )
 """Matches a path, a host, a mail address, a public blockchain address, or an identifier."""
-_VALUE_PIECE_PATTERN = late(r"(?:[^\W_]|[!^#$~%*])+")
-_ORDINARY_PIECE_PATTERN = late(
+_SECRET_VALUE_PIECE_PATTERN = lazy_regex(r"(?:[^\W_]|[!^#$~%*])+")
+_NOT_RANDOM_PIECE_PATTERN = lazy_regex(
     r"\d+[A-Za-z]{0,3}|[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})*\d*|[A-Z]+\d*|[a-z]\d*|\d+x\d+(?:x\d+)?"
 )
 """Matches a number with its unit, words with a number behind them, or a size."""
-_MIN_RANDOM_CHARS = 12
-_MIN_RANDOM_KINDS = 6
+_MIN_RANDOM_CHARS_OF_SECRET = 12
+_MIN_DISTINCT_RANDOM_CHARS_OF_SECRET = 6
 
-_PATTERNS_BY_FILE_NAME = {
+_SECRET_PATTERNS_BY_FILE_NAME = {
     ".pgpass": (_PGPASS_PASSWORD_PATTERN,),
     ".npmrc": (_NPMRC_TOKEN_PATTERN,),
     ".yarnrc": (_NPMRC_TOKEN_PATTERN,),
@@ -67,30 +69,32 @@ class AssignedSecret(msgspec.Struct, frozen=True):
     end: int
 
 
-def holds_secrets(path: str) -> bool:
+def is_secret_file_name(path: str) -> bool:
     """Returns whether a file's name says that its assignments are secrets (`.env`). Example files are not."""
     name = PurePath(path).name.lower()
-    if name in _SECRET_FILE_NAMES:
+    if name in _FILE_NAMES_WITH_ASSIGNED_SECRETS:
         return name != "credentials" or ".aws" in PurePath(path).parts
     if not _ENV_FILE_PATTERN.fullmatch(name):
         return False
-    return not _EXAMPLE_ENDINGS & set(name.split("."))
+    return not _EXAMPLE_FILE_ENDINGS & set(name.split("."))
 
 
-def assigned_secrets(path: str, text: str) -> Iterator[AssignedSecret]:
+def find_assigned_secrets(path: str, text: str) -> Iterator[AssignedSecret]:
     """Yields the secrets in the text of a file with that name, or in printed parts of it."""
     name = PurePath(path).name.lower()
-    if name in _SECRET_FILE_NAMES:
-        for pattern in _PATTERNS_BY_FILE_NAME.get(name, (_NETRC_PASSWORD_PATTERN, _INI_SECRET_PATTERN)):
+    if name in _FILE_NAMES_WITH_ASSIGNED_SECRETS:
+        for pattern in _SECRET_PATTERNS_BY_FILE_NAME.get(
+            name, (_NETRC_PASSWORD_PATTERN, _INI_SECRET_PATTERN)
+        ):
             for found in pattern.finditer(text):
                 yield AssignedSecret(name.lstrip("._"), found[1], *found.span(1))
         return
-    yield from secret_variables(text)
+    yield from find_secret_variables(text)
 
 
-def secret_variables(text: str) -> Iterator[AssignedSecret]:
+def find_secret_variables(text: str) -> Iterator[AssignedSecret]:
     """Yields the variables of an environment file whose name or value indicates a secret."""
-    for found in _ASSIGNMENT_PATTERN.finditer(text):
+    for found in _ENV_ASSIGNMENT_PATTERN.finditer(text):
         group = next((number for number in (2, 3, 4, 5) if found[number]), None)
         if group is None:
             continue
@@ -112,25 +116,27 @@ def _looks_random(name: str, value: str) -> bool:
     name is ignored: a key may have any name."""
     if (
         any(one.isspace() for one in value)
-        or _HARMLESS_NAME_PATTERN.fullmatch(name.upper())
+        or _PUBLIC_VARIABLE_NAME_PATTERN.fullmatch(name.upper())
         or _PUBLIC_VALUE_PATTERN.match(value)
     ):
         return False
     odd = "".join(
-        piece for piece in _VALUE_PIECE_PATTERN.findall(value) if not _ORDINARY_PIECE_PATTERN.fullmatch(piece)
+        piece
+        for piece in _SECRET_VALUE_PIECE_PATTERN.findall(value)
+        if not _NOT_RANDOM_PIECE_PATTERN.fullmatch(piece)
     )
-    return len(odd) >= _MIN_RANDOM_CHARS and len(set(odd)) >= _MIN_RANDOM_KINDS
+    return len(odd) >= _MIN_RANDOM_CHARS_OF_SECRET and len(set(odd)) >= _MIN_DISTINCT_RANDOM_CHARS_OF_SECRET
 
 
-def known_values_in(path: str, text: str) -> Iterator[KnownSecret]:
+def find_known_secrets_in_file(path: str, text: str) -> Iterator[KnownSecret]:
     """Yields the secrets in the text of a file, as they are written and as the file's program reads them."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for name, value in meant_values(PurePath(path).name.lower(), text):
+    for name, value in find_secrets_as_programs_read_them(PurePath(path).name.lower(), text):
         yield KnownSecret(name, value)
-    for one in assigned_secrets(path, text):
+    for one in find_assigned_secrets(path, text):
         yield KnownSecret(one.name, one.value)
         if "\\" in one.value:
-            yield KnownSecret(one.name, _ESCAPE_PATTERN.sub(_escaped_character, one.value))
+            yield KnownSecret(one.name, _ENV_VALUE_ESCAPE_PATTERN.sub(_escaped_character, one.value))
 
 
 def _escaped_character(found: re.Match[str]) -> str:

@@ -9,47 +9,51 @@ import shlex
 from collections.abc import Callable, Iterator
 from urllib.parse import unquote, urlsplit
 
-from tools.patterns import late
-from tools.running.withheld_variables import is_secret_variable
+from tools.lazy_patterns import lazy_regex
+from tools.running.withheld_environment_variables import is_secret_variable
 
-_ADDRESS_PATTERN = late(r"[a-zA-Z][\w+.-]*://[^\s\"'`]+")
-_ASSIGNMENT_PATTERN = late(r"#?([A-Za-z_][\w.-]*)=(.+)", re.DOTALL)
-_PGPASS_LINE_PATTERN = late(r"(?:(?:\\.|[^:\\])*:){4}(.+)")
-_NPMRC_LINE_PATTERN = late(r"\s*\S*?(_authToken|_auth|_password|npmAuthToken)\"?\s*[=: ]\s*(.+)")
-_MIN_TOKEN_LENGTH = 8
-_NO_PASSWORDS = ("", "x-oauth-basic", "x-token-auth")
+_URL_PATTERN = lazy_regex(r"[a-zA-Z][\w+.-]*://[^\s\"'`]+")
+_VARIABLE_ASSIGNMENT_PATTERN = lazy_regex(r"#?([A-Za-z_][\w.-]*)=(.+)", re.DOTALL)
+_PGPASS_LINE_PATTERN = lazy_regex(r"(?:(?:\\.|[^:\\])*:){4}(.+)")
+_NPMRC_LINE_PATTERN = lazy_regex(r"\s*\S*?(_authToken|_auth|_password|npmAuthToken)\"?\s*[=: ]\s*(.+)")
+_MIN_TOKEN_CHARS_AS_URL_USER = 8
+_PASSWORDS_BESIDE_TOKEN_USER = ("", "x-oauth-basic", "x-token-auth")
 """What stands in place of the password where the user name is a token."""
 
 
-def decode_file(data: bytes) -> str:
+def decode_text_by_byte_order_mark(data: bytes) -> str:
     """Decodes a text file by its byte order mark; without one, it is UTF-8."""
     is_utf_16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if is_utf_16 else "utf-8-sig", "replace")
 
 
-def passwords_in_addresses(text: str, *, has_tokens: bool = False) -> Iterator[str]:
+def find_passwords_in_urls(text: str, *, has_tokens: bool = False) -> Iterator[str]:
     """Yields the passwords of the addresses in a text, as written and decoded. With `has_tokens`, a user without a
     password is a token."""
-    for found in _ADDRESS_PATTERN.finditer(text):
+    for found in _URL_PATTERN.finditer(text):
         try:
             login = urlsplit(found[0])
         except ValueError:
             continue
         password = login.password or ""
-        if password in _NO_PASSWORDS and has_tokens and len(login.username or "") >= _MIN_TOKEN_LENGTH:
+        if (
+            password in _PASSWORDS_BESIDE_TOKEN_USER
+            and has_tokens
+            and len(login.username or "") >= _MIN_TOKEN_CHARS_AS_URL_USER
+        ):
             password = login.username or ""
         if password:
             yield from dict.fromkeys((password, unquote(password)))
 
 
-def secrets_in_value(value: str) -> tuple[str, ...]:
+def passwords_or_value_itself(value: str) -> tuple[str, ...]:
     """Returns the passwords of the addresses in a secret value; without one, the value itself."""
-    return tuple(passwords_in_addresses(value)) or (value,)
+    return tuple(find_passwords_in_urls(value)) or (value,)
 
 
-def meant_values(file_name: str, text: str) -> Iterator[tuple[str, str]]:
+def find_secrets_as_programs_read_them(file_name: str, text: str) -> Iterator[tuple[str, str]]:
     """Yields the secrets of a file with that name, each after the name that it is assigned to."""
-    read = _READERS.get(file_name, _variables)
+    read = _SECRET_READER_BY_FILE_NAME.get(file_name, _variables)
     try:
         yield from read(text)
     except (ValueError, configparser.Error):
@@ -64,7 +68,7 @@ def _variables(text: str) -> Iterator[tuple[str, str]]:
         words = shlex.shlex(line, posix=True, punctuation_chars=";&|")
         words.whitespace_split, words.commenters = True, ""
         try:
-            assigned = [found for word in words if (found := _ASSIGNMENT_PATTERN.fullmatch(word))]
+            assigned = [found for word in words if (found := _VARIABLE_ASSIGNMENT_PATTERN.fullmatch(word))]
         except ValueError:  # an apostrophe in a comment
             continue
         for name, value in (found.groups() for found in assigned):
@@ -73,7 +77,7 @@ def _variables(text: str) -> Iterator[tuple[str, str]]:
                 and not value.startswith(("$", "[secret:"))
                 and "${" not in value
             ):
-                for one in secrets_in_value(value):
+                for one in passwords_or_value_itself(value):
                     yield name, one
 
 
@@ -83,7 +87,7 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
     for section in parser.sections():
         for name, value in parser.items(section):
             if value and is_secret_variable(name, value):
-                for one in secrets_in_value(value):
+                for one in passwords_or_value_itself(value):
                     yield name, one
 
 
@@ -99,7 +103,7 @@ def _logins(text: str) -> Iterator[tuple[str, str]]:
 
 def _tokens_of_npm(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
-        for one in passwords_in_addresses(line):
+        for one in find_passwords_in_urls(line):
             yield "npmrc", one
         if found := _NPMRC_LINE_PATTERN.fullmatch(line):
             value = found[2].strip().strip("\"'")
@@ -116,11 +120,11 @@ def _passwords_of_postgres(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _logins_of_git(text: str) -> Iterator[tuple[str, str]]:
-    for one in passwords_in_addresses(text, has_tokens=True):
+    for one in find_passwords_in_urls(text, has_tokens=True):
         yield "git-credentials", one
 
 
-_READERS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
+_SECRET_READER_BY_FILE_NAME: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
     ".netrc": _logins,
     "_netrc": _logins,
     ".npmrc": _tokens_of_npm,

@@ -26,7 +26,7 @@ class SecretShape(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the secret may continue on the next line, where a narrow terminal or `fold` broke it."""
 
 
-_WORD_END = r"(?![A-Za-z0-9_])"
+_WORD_END_REGEX = r"(?![A-Za-z0-9_])"
 
 
 def _is_random(text: str) -> bool:
@@ -34,7 +34,7 @@ def _is_random(text: str) -> bool:
     return any(one.isdigit() for one in text) and any(one.isalpha() for one in text)
 
 
-_PLACEHOLDER_WORDS = (
+_PLACEHOLDER_SECRET_WORDS = (
     "password",
     "passwd",
     "secret",
@@ -49,11 +49,13 @@ _PLACEHOLDER_WORDS = (
 
 def _is_password(text: str) -> bool:
     """Returns whether a text may be a real password: no word, no variable name and no placeholder from a manual."""
-    text = compile_shape("%[0-9A-Fa-f]{2}").sub("-", text)
+    text = compile_secret_shape("%[0-9A-Fa-f]{2}").sub("-", text)
     if any(one in text for one in "${}<>*%[]()|\\`,;#&?"):
         return False
     low = text.lower()
-    return _is_random(text) and len(set(text)) > 4 and not any(word in low for word in _PLACEHOLDER_WORDS)
+    return (
+        _is_random(text) and len(set(text)) > 4 and not any(word in low for word in _PLACEHOLDER_SECRET_WORDS)
+    )
 
 
 def _is_basic_login(text: str) -> bool:
@@ -89,12 +91,12 @@ SECRET_SHAPES: tuple[SecretShape, ...] = (
     SecretShape(
         kind="github-token",
         literals=("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-        pattern=r"gh[pousr]_[A-Za-z0-9]{36,251}" + _WORD_END,
+        pattern=r"gh[pousr]_[A-Za-z0-9]{36,251}" + _WORD_END_REGEX,
     ),
     SecretShape(
         kind="github-token",
         literals=("github_pat_",),
-        pattern=r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}" + _WORD_END,
+        pattern=r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}" + _WORD_END_REGEX,
     ),
     SecretShape(
         kind="gitlab-token",
@@ -105,7 +107,7 @@ SECRET_SHAPES: tuple[SecretShape, ...] = (
     SecretShape(
         kind="aws-key-id",
         literals=("AKIA", "ASIA", "ABIA", "ACCA"),
-        pattern=r"A(?:KI|SI|BI|CC)A[A-Z2-7]{16}" + _WORD_END,
+        pattern=r"A(?:KI|SI|BI|CC)A[A-Z2-7]{16}" + _WORD_END_REGEX,
         may_wrap=False,
     ),
     SecretShape(
@@ -144,14 +146,19 @@ SECRET_SHAPES: tuple[SecretShape, ...] = (
         is_secret=_is_random,
     ),
     SecretShape(
-        kind="npm-token", literals=("npm_",), pattern=r"npm_[A-Za-z0-9]{36}" + _WORD_END, is_secret=_is_random
+        kind="npm-token",
+        literals=("npm_",),
+        pattern=r"npm_[A-Za-z0-9]{36}" + _WORD_END_REGEX,
+        is_secret=_is_random,
     ),
     SecretShape(
         kind="pypi-token",
         literals=("pypi-AgE",),
         pattern=r"pypi-AgE(?:IcHlwaS5vcmc|NdGVzdC5weXBpLm9yZw)[\w-]{40,1000}",
     ),
-    SecretShape(kind="huggingface-token", literals=("hf_",), pattern=r"hf_[A-Za-z0-9]{34,40}" + _WORD_END),
+    SecretShape(
+        kind="huggingface-token", literals=("hf_",), pattern=r"hf_[A-Za-z0-9]{34,40}" + _WORD_END_REGEX
+    ),
     SecretShape(kind="sendgrid-key", literals=("SG.",), pattern=r"SG\.[\w-]{22}\.[\w-]{43}(?![\w-])"),
     SecretShape(
         kind="jwt",
@@ -183,7 +190,7 @@ SECRET_SHAPES: tuple[SecretShape, ...] = (
             r"(?:do[opr]_v1_[0-9a-f]{64}|dckr_pat_[\w-]{27}|shp(?:at|ss)_[0-9a-fA-F]{32}|hvs\.[\w-]{24,200}"
             r"|glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|lin_api_[A-Za-z0-9]{40}|gsk_[A-Za-z0-9]{52}|r8_[A-Za-z0-9]{37}"
             r"|pplx-[A-Za-z0-9]{48}|xai-[A-Za-z0-9]{80}|dapi[0-9a-f]{32}(?:-\d)?|AGE-SECRET-KEY-1[0-9A-Z]{58}"
-            r"|sntrys_[\w+/=]{60,250}|ntn_[A-Za-z0-9]{46}|tskey-[a-z]+-\w{12,}-\w{24,})" + _WORD_END
+            r"|sntrys_[\w+/=]{60,250}|ntn_[A-Za-z0-9]{46}|tskey-[a-z]+-\w{12,}-\w{24,})" + _WORD_END_REGEX
         ),
         is_secret=_is_random,
     ),
@@ -227,14 +234,16 @@ SECRET_SHAPES: tuple[SecretShape, ...] = (
 )
 """Shapes of secrets on one line; `pem` handles private keys."""
 
-SHAPE_LITERALS: tuple[str, ...] = tuple(literal for shape in SECRET_SHAPES for literal in shape.literals)
+SECRET_SHAPE_LITERALS: tuple[str, ...] = tuple(
+    literal for shape in SECRET_SHAPES for literal in shape.literals
+)
 
 
 @cache
-def compile_shape(pattern: str) -> "re.Pattern[str]":
+def compile_secret_shape(pattern: str) -> "re.Pattern[str]":
     return re.compile(pattern, re.ASCII)
 
 
-def is_placeholder(text: str) -> bool:
+def is_placeholder_secret(text: str) -> bool:
     """Returns whether a value is a placeholder in place of a secret: `ghp_xxxxxxxxxxxx`."""
     return len(set(text.rsplit("_", 1)[-1].rsplit("-", 1)[-1]) - set("xX*.0")) == 0

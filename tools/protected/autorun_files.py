@@ -28,7 +28,7 @@ class AutorunFile(msgspec.Struct, frozen=True):
         return self.path.endswith("/")
 
 
-def matches_row_name(name: str, pattern: str) -> bool:
+def matches_autorun_file_name(name: str, pattern: str) -> bool:
     """Returns whether a file name is that of a row of the table, which may have one `*`."""
     start, star, end = pattern.partition("*")
     if not star:
@@ -60,11 +60,11 @@ def _read_autorun_rows() -> Iterator[tuple[str, AutorunFile]]:
                     yield section, AutorunFile(path, source, is_generated=section == "generated")
 
 
-_AUTORUN_ROWS: Final = tuple(_read_autorun_rows())
-PROJECT_AUTORUN_FILES: Final = tuple(row for section, row in _AUTORUN_ROWS if section != "home")
+_AUTORUN_TABLE_ROWS: Final = tuple(_read_autorun_rows())
+PROJECT_AUTORUN_FILES: Final = tuple(row for section, row in _AUTORUN_TABLE_ROWS if section != "home")
 """Autorun files in any folder of a project."""
 
-HOME_AUTORUN_FILES: Final = tuple(row for section, row in _AUTORUN_ROWS if section == "home")
+HOME_AUTORUN_FILES: Final = tuple(row for section, row in _AUTORUN_TABLE_ROWS if section == "home")
 """Autorun files in the home folder."""
 
 VCS_FOLDERS: Final = frozenset({".git", ".hg", ".svn", ".jj"})

@@ -4,31 +4,31 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from tools.filemap.symbols import Symbol, is_one_line_member
-from tools.repomap.index.file_kinds import FILE_KIND_WEIGHTS, format_file_kind_note
-from tools.repomap.index.index_store import IndexedFile, IndexStore
+from tools.filemap.file_map import Symbol, is_one_line_member
+from tools.repomap.index.file_kinds import RANKING_WEIGHT_BY_FILE_KIND, format_file_kind_note
+from tools.repomap.index.repository_index import IndexedFile, RepositoryIndex
 from tools.repomap.index.word_parts import count_word_parts
-from tools.repomap.map_rendering import MapCandidate
-from tools.repomap.name_lookup import OutlineReader
+from tools.repomap.name_lookup import ReadFileOutline
+from tools.repomap.repository_map_rendering import RepositoryMapCandidate
 
-_MAX_FILES_WITH_WEIGHT = 400
+_MAX_WEIGHTED_FILES_OF_FOLDER = 400
 _MAX_SHOWN_SUBFOLDERS = 40
-_MAX_SYMBOLS_IN_SUMMARY = 3
+_MAX_SYMBOLS_IN_FOLDER_SUMMARY = 3
 
 
-def iterate_folder_candidates(
-    store: IndexStore,
+def iterate_candidates_for_folder_map(
+    store: RepositoryIndex,
     below: str,
-    present: OutlineReader,
+    present: ReadFileOutline,
     hides: Callable[[str], bool] = lambda path: False,
-) -> Iterator[MapCandidate]:
+) -> Iterator[RepositoryMapCandidate]:
     """Yields the candidates for a folder's map: the folder's own files, then its subfolders, then their files;
     within each, the most used first."""
     prefix = f"{below.rstrip('/')}/" if below else ""
     inside = [file for file in store.indexed_files() if file.path.startswith(prefix) and not hides(file.path)]
     own = [file for file in inside if "/" not in file.path.removeprefix(prefix)]
     deeper = [file for file in inside if "/" in file.path.removeprefix(prefix)]
-    weighed = _estimate_file_weights(store, [*own, *deeper][:_MAX_FILES_WITH_WEIGHT])
+    weighed = _estimate_file_weights(store, [*own, *deeper][:_MAX_WEIGHTED_FILES_OF_FOLDER])
     yield from _iterate_file_candidates(store, [file for file in own if file.id in weighed], weighed, present)
     yield from _iterate_folder_summaries(deeper, prefix, store, weighed)
     yield from _iterate_file_candidates(
@@ -36,7 +36,7 @@ def iterate_folder_candidates(
     )
 
 
-def _estimate_file_weights(store: IndexStore, files: list[IndexedFile]) -> dict[int, float]:
+def _estimate_file_weights(store: RepositoryIndex, files: list[IndexedFile]) -> dict[int, float]:
     """Estimates how many files depend on each file, by counting files that contain the names of its top-level
     symbols."""
     weights: dict[int, float] = {}
@@ -44,21 +44,21 @@ def _estimate_file_weights(store: IndexStore, files: list[IndexedFile]) -> dict[
         names = [symbol.name for symbol in _read_top_level_symbols(store, file)[:40]]
         leaning = [store.count_versions_with_word(part) for name in names for part in count_word_parts(name)]
         used = math.log1p(sum(leaning) / max(1, len(leaning)) * math.log1p(len(leaning)))
-        weights[file.id] = (used + 0.3 * math.log1p(file.size)) * FILE_KIND_WEIGHTS[file.kind]
+        weights[file.id] = (used + 0.3 * math.log1p(file.size)) * RANKING_WEIGHT_BY_FILE_KIND[file.kind]
     return weights
 
 
 def _iterate_file_candidates(
-    store: IndexStore,
+    store: RepositoryIndex,
     files: list[IndexedFile],
     weights: dict[int, float],
-    present: OutlineReader,
-) -> Iterator[MapCandidate]:
+    present: ReadFileOutline,
+) -> Iterator[RepositoryMapCandidate]:
     for file in sorted(files, key=lambda file: (-weights[file.id], file.path)):
         outline = present(store, file)
         if outline is not None:
             scores = [_score_symbol(symbol) for symbol in outline.symbols]
-            yield MapCandidate(
+            yield RepositoryMapCandidate(
                 file.path,
                 outline.lines,
                 outline.symbols,
@@ -68,8 +68,8 @@ def _iterate_file_candidates(
 
 
 def _iterate_folder_summaries(
-    files: list[IndexedFile], prefix: str, store: IndexStore, weights: dict[int, float]
-) -> Iterator[MapCandidate]:
+    files: list[IndexedFile], prefix: str, store: RepositoryIndex, weights: dict[int, float]
+) -> Iterator[RepositoryMapCandidate]:
     """Yields a line for each subfolder of a folder's map: the number of files, and its most important names."""
     counts = Counter(file.path.removeprefix(prefix).partition("/")[0] for file in files)
     for folder, count in counts.most_common(_MAX_SHOWN_SUBFOLDERS):
@@ -79,15 +79,17 @@ def _iterate_folder_summaries(
             key=lambda file: -weights[file.id],
         )
         names: dict[str, None] = {}
-        for file in best[:_MAX_SYMBOLS_IN_SUMMARY]:
+        for file in best[:_MAX_SYMBOLS_IN_FOLDER_SUMMARY]:
             symbols = _read_top_level_symbols(store, file)
             if symbols:
                 names[max(symbols, key=_score_symbol).name] = None
         told = ", ".join(names)
-        yield MapCandidate(path, None, (), (), note=f"{count} files" + (f": {told}" if told else ""))
+        yield RepositoryMapCandidate(
+            path, None, (), (), note=f"{count} files" + (f": {told}" if told else "")
+        )
 
 
-def _read_top_level_symbols(store: IndexStore, file: IndexedFile) -> list[Symbol]:
+def _read_top_level_symbols(store: RepositoryIndex, file: IndexedFile) -> list[Symbol]:
     outline = store.stored_outline(file.id)
     return [symbol for symbol in outline.symbols if symbol.parent is None] if outline is not None else []
 

@@ -5,29 +5,29 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tools.filemap.rendering.symbol_lines import format_line_range
-from tools.repomap.answer_texts import format_definition_line
-from tools.repomap.index.file_kinds import FILE_KIND_WEIGHTS
-from tools.repomap.index.index_store import last_part_of_symbol_name
-from tools.repomap.index.packing import StoredOutline
-from tools.repomap.name_lookup import innermost_symbol_around_line, names_of_enclosing_symbols
-from tools.repomap.repository import MappedRepository
+from tools.filemap.rendering.map_symbol_lines import format_line_range
+from tools.repomap.index.file_kinds import RANKING_WEIGHT_BY_FILE_KIND
+from tools.repomap.index.outline_packing import StoredOutline
+from tools.repomap.index.repository_index import last_part_of_symbol_name
+from tools.repomap.map_answer_texts import format_definition_line
+from tools.repomap.mapped_repository import MappedRepository
+from tools.repomap.name_lookup import enclosing_symbol_names, innermost_symbol_around_line
 from tools.repomap.session_map import list_known_files
-from tools.text import escape_controls, one_line
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.text_sanitizing import escape_controls, one_line
 
-_IDENTIFIER_PATTERN = re.compile(
+_IDENTIFIER_SEARCH_PATTERN = re.compile(
     r"(?:\\b)?(?:(?:def|class|func|function|fn|struct|interface|type|enum|trait)(?: +|\\s\+|\\s\*))?"
     r"(?P<name>[A-Za-z_$][\w$]{2,}|[^\W\da-zA-Z_]\w*)(?:\\b|\\\()?"
 )
-_MAX_HEADING_DEFINITIONS = 5
-_MIN_SYMBOL_CONTEXT_BYTES = 400
-_MAX_SYMBOL_CONTEXT_SHARE = 0.15
+_MAX_DEFINITIONS_IN_GREP_HEADING = 5
+_MIN_GREP_SYMBOL_CONTEXT_BYTES = 400
+_MAX_GREP_SYMBOL_CONTEXT_SHARE = 0.15
 
 
 def find_identifier_in_pattern(pattern: str) -> str | None:
     """Returns the identifier that a grep pattern searches for; None for other patterns."""
-    match = _IDENTIFIER_PATTERN.fullmatch(pattern.strip())
+    match = _IDENTIFIER_SEARCH_PATTERN.fullmatch(pattern.strip())
     return match["name"] if match else None
 
 
@@ -42,14 +42,16 @@ class GrepSymbolContext:
         self._outlines: dict[str, StoredOutline | None] = {}
         self._remaining_bytes = 0
 
-    def set_budget(self, found_bytes: int) -> None:
+    def set_byte_budget(self, found_bytes: int) -> None:
         """Limits what the repository map adds to a small share of the search result's size."""
-        self._remaining_bytes = max(_MIN_SYMBOL_CONTEXT_BYTES, int(found_bytes * _MAX_SYMBOL_CONTEXT_SHARE))
+        self._remaining_bytes = max(
+            _MIN_GREP_SYMBOL_CONTEXT_BYTES, int(found_bytes * _MAX_GREP_SYMBOL_CONTEXT_SHARE)
+        )
 
     def definitions_heading(self) -> list[str]:
         """Returns the heading of a grep result: the definitions of the name, and how many more there are."""
         found, count = self._repository.find_definitions(
-            self._name, near=self._near, most=_MAX_HEADING_DEFINITIONS
+            self._name, near=self._near, most=_MAX_DEFINITIONS_IN_GREP_HEADING
         )
         rows = [
             f"{format_definition_line(one)}, {one_line(escape_controls(one.path))}"
@@ -58,7 +60,7 @@ class GrepSymbolContext:
         ]
         if rows and count > len(found):
             rows[-1] += f" ({count - len(found)} more of this name: locate finds them)"
-        return [row for row in rows if self.has_budget_for(row)]
+        return [row for row in rows if self.has_byte_budget_for(row)]
 
     def sort_by_file_kind(self, paths: Iterable[str]) -> list[str]:
         """Sorts the found files: code before tests, and tests before generated files; called once for all files."""
@@ -67,7 +69,7 @@ class GrepSymbolContext:
 
         def order(path: str) -> tuple[float, str]:
             kind = kinds.get(below[path])
-            return (-FILE_KIND_WEIGHTS[kind] if kind else 0.0, path)
+            return (-RANKING_WEIGHT_BY_FILE_KIND[kind] if kind else 0.0, path)
 
         return sorted(below, key=order)
 
@@ -77,15 +79,15 @@ class GrepSymbolContext:
         if self._remaining_bytes <= 0:
             return ""
         if path not in self._outlines:
-            self._outlines[path] = self._repository.outline_of(self._path_from_root(path))
+            self._outlines[path] = self._repository.outline_of_file(self._path_from_root(path))
         outline = self._outlines[path]
         inner = innermost_symbol_around_line(outline.symbols, line) if outline is not None else None
         if outline is None or inner is None:
             return ""
-        name = ".".join([*names_of_enclosing_symbols(outline.symbols, inner), inner.name])
+        name = ".".join([*enclosing_symbol_names(outline.symbols, inner), inner.name])
         return f"{one_line(escape_controls(name))} {format_line_range(inner.start_line, inner.end_line)}"
 
-    def has_budget_for(self, row: str) -> bool:
+    def has_byte_budget_for(self, row: str) -> bool:
         cost = len(row.encode("utf-8", "replace")) + 1
         if cost > self._remaining_bytes:
             return False
@@ -98,7 +100,9 @@ class GrepSymbolContext:
         )
 
 
-def make_symbol_context(workspace: Workspace, pattern: str, folder: str) -> GrepSymbolContext | None:
+def make_grep_symbol_context(
+    workspace: SessionWorkspace, pattern: str, folder: str
+) -> GrepSymbolContext | None:
     """Returns the symbol context for a grep; None if the pattern is not a name, or the index is incomplete. The first
     search for a name starts the index."""
     name = find_identifier_in_pattern(pattern)
@@ -107,7 +111,7 @@ def make_symbol_context(workspace: Workspace, pattern: str, folder: str) -> Grep
         return None
     if os.path.relpath(os.path.realpath(folder), os.path.realpath(repository.root)).startswith(".."):
         return None
-    repository.index_changes(patience=0.0)
+    repository.index_changed_files(patience=0.0)
     if not repository.is_index_complete or not Path(folder).is_dir():
         return None
     return GrepSymbolContext(repository, folder, name, list_known_files(repository, workspace))

@@ -10,40 +10,40 @@ from typing import cast
 
 import msgspec
 
+from tools.filemap.file_map import Symbol
 from tools.filemap.language_detection import detect_language
-from tools.filemap.symbols import Symbol
-from tools.repomap.index.declarations import find_declared_names
-from tools.repomap.index.file_kinds import FILE_KIND_WEIGHTS, FileKind
-from tools.repomap.index.file_records import is_text_hidden, make_outline_record
-from tools.repomap.index.folder_listing import is_path_below, start_ripgrep
-from tools.repomap.index.index_store import (
+from tools.repomap.index.declared_names import find_declared_names
+from tools.repomap.index.file_kinds import RANKING_WEIGHT_BY_FILE_KIND, RepositoryFileKind
+from tools.repomap.index.file_records import is_file_text_hidden, make_index_record_with_outline
+from tools.repomap.index.folder_listing import is_path_below, start_listing_with_ripgrep
+from tools.repomap.index.outline_packing import StoredOutline
+from tools.repomap.index.repository_index import (
     IndexedFile,
-    IndexStore,
+    RepositoryIndex,
     last_part_of_symbol_name,
-    owners_in_symbol_name,
+    owner_names_in_symbol_name,
 )
-from tools.repomap.index.packing import StoredOutline
 
 _MAX_FOUND_DEFINITIONS = 400
-_MAX_NAME_MATCHES = 2000
-_USE_SEARCH_TIMEOUT = 10.0
+_MAX_LINES_READ_FOR_NAME = 2000
+_NAME_USE_SEARCH_TIMEOUT = 10.0
 """The maximum time in seconds of a search for uses; when it is over, as on a slow drive, the uses found so far are
 returned."""
 _MISSING_OUTLINES_TIMEOUT = 1.0
 """The maximum time in seconds for making outlines that the index lacks, before an answer."""
-_WORD_PATTERN = re.compile(r"[\w$]+")
-_MAX_CANDIDATES_FACTOR = 5
-_MAX_USE_LINE_CHARS = 200
+_NAME_WORD_PATTERN = re.compile(r"[\w$]+")
+_MAX_NAME_USE_CANDIDATES_FACTOR = 5
+_MAX_NAME_USE_LINE_CHARS = 200
 _MAX_FILES_OUTLINED_NOW = 30
 """The maximum number of files that are outlined to complete a list of names while the user types."""
 
 
-class Definition(msgspec.Struct, frozen=True):
+class SymbolDefinition(msgspec.Struct, frozen=True):
     path: str
     symbol: Symbol
     owner_name: str
     """The dotted name of the symbol that encloses the definition; empty at the top level."""
-    file_kind: FileKind
+    file_kind: RepositoryFileKind
     """The kind of the file (code, test, docs …) in which the definition is."""
 
     @property
@@ -51,7 +51,7 @@ class Definition(msgspec.Struct, frozen=True):
         return f"{self.owner_name}.{self.symbol.name}" if self.owner_name else self.symbol.name
 
 
-class NameUse(msgspec.Struct, frozen=True):
+class UseOfName(msgspec.Struct, frozen=True):
     path: str
     line: int
     text: str
@@ -60,38 +60,38 @@ class NameUse(msgspec.Struct, frozen=True):
     span: tuple[int, int] | None = None
 
 
-class NameUses(msgspec.Struct, frozen=True):
-    listed_uses: tuple[NameUse, ...]
+class UsesOfName(msgspec.Struct, frozen=True):
+    listed_uses: tuple[UseOfName, ...]
     total_count: int
     file_count: int
     is_cut: bool
 
 
-OutlineReader = Callable[[IndexStore, IndexedFile], StoredOutline | None]
+ReadFileOutline = Callable[[RepositoryIndex, IndexedFile], StoredOutline | None]
 """A function that returns the current symbols of a file."""
 
 
 def find_definitions(
-    store: IndexStore,
+    store: RepositoryIndex,
     name: str,
-    present: OutlineReader,
+    present: ReadFileOutline,
     *,
     below: str = "",
     near: Sequence[str] = (),
     most: int = 20,
-) -> tuple[list[Definition], int]:
+) -> tuple[list[SymbolDefinition], int]:
     """Finds the definitions of a name in the index: nearest first, and their total count. `Owner.name` finds the one in
     that owner."""
     last = _last_name_part(name).rpartition(".")[2]
-    outlines: dict[str, tuple[FileKind, StoredOutline]] = {}
-    for file in store.indexed_files_by_id(store.files_defining(last, _MAX_FOUND_DEFINITIONS)):
+    outlines: dict[str, tuple[RepositoryFileKind, StoredOutline]] = {}
+    for file in store.indexed_files_by_id(store.files_defining_name(last, _MAX_FOUND_DEFINITIONS)):
         outline = present(store, file) if is_path_below(file.path, below) else None
         if outline is not None:
             outlines[file.path] = (file.kind, outline)
     return _sort_definitions(name, outlines, near, most)
 
 
-def find_definitions_in_text(
+def find_definitions_without_index(
     root: Path,
     name: str,
     is_shown: Callable[[str], bool],
@@ -99,54 +99,62 @@ def find_definitions_in_text(
     below: str = "",
     near: Sequence[str] = (),
     most: int = 20,
-) -> tuple[list[Definition], int]:
+) -> tuple[list[SymbolDefinition], int]:
     """Finds definitions like `find_definitions`, without an index: in files with a line that declares the name, or
     if there is none, in files that contain it as a word."""
     last = _last_name_part(name).rpartition(".")[2]
     declaring: dict[str, bool] = {}
-    for path, _, text in itertools.islice(_search_lines_with_name(root, last, below), _MAX_NAME_MATCHES):
+    for path, _, text in itertools.islice(
+        _search_lines_with_name(root, last, below), _MAX_LINES_READ_FOR_NAME
+    ):
         if is_shown(path) and not declaring.get(path, False):
             language = detect_language(PurePath(path), b"")
-            declaring[path] = last in find_declared_names(language, text, _WORD_PATTERN.findall(text))
-    outlines: dict[str, tuple[FileKind, StoredOutline]] = {}
+            declaring[path] = last in find_declared_names(language, text, _NAME_WORD_PATTERN.findall(text))
+    outlines: dict[str, tuple[RepositoryFileKind, StoredOutline]] = {}
     end = time.monotonic() + _MISSING_OUTLINES_TIMEOUT
     likely = [path for path, declares in declaring.items() if declares] or list(declaring)
     for path in likely[:_MAX_FILES_OUTLINED_NOW]:
-        record = make_outline_record(root, path)
+        record = make_index_record_with_outline(root, path)
         if record is not None and record.symbols:
-            outlines[path] = (cast(FileKind, record.kind), StoredOutline(record.lines, record.symbols))
+            outlines[path] = (
+                cast(RepositoryFileKind, record.kind),
+                StoredOutline(record.lines, record.symbols),
+            )
         if time.monotonic() >= end:
             break
     return _sort_definitions(name, outlines, near, most)
 
 
 def _sort_definitions(
-    name: str, outlines: Mapping[str, tuple[FileKind, StoredOutline]], near: Sequence[str], most: int
-) -> tuple[list[Definition], int]:
+    name: str,
+    outlines: Mapping[str, tuple[RepositoryFileKind, StoredOutline]],
+    near: Sequence[str],
+    most: int,
+) -> tuple[list[SymbolDefinition], int]:
     *owners, last = [part for part in _last_name_part(name).split(".") if part]
     wanted = [part.lower() for part in owners]
-    found: list[tuple[tuple[object, ...], Definition]] = []
+    found: list[tuple[tuple[object, ...], SymbolDefinition]] = []
     for path, (kind, outline) in outlines.items():
         for symbol in outline.symbols:
             if last.lower() not in (symbol.name.lower(), last_part_of_symbol_name(symbol.name).lower()):
                 continue
             above = [
-                *names_of_enclosing_symbols(outline.symbols, symbol),
-                *owners_in_symbol_name(symbol.name),
+                *enclosing_symbol_names(outline.symbols, symbol),
+                *owner_names_in_symbol_name(symbol.name),
             ]
             if wanted and [part.lower() for part in above[-len(wanted) :]] != wanted:
                 continue
-            definition = Definition(
-                path, symbol, ".".join(names_of_enclosing_symbols(outline.symbols, symbol)), kind
+            definition = SymbolDefinition(
+                path, symbol, ".".join(enclosing_symbol_names(outline.symbols, symbol)), kind
             )
             found.append((_definition_sort_key(definition, last, near), definition))
     found.sort(key=lambda one: one[0])
     return [definition for _, definition in found[:most]], len(found)
 
 
-def is_name_defined(store: IndexStore, name: str) -> bool:
+def is_name_defined(store: RepositoryIndex, name: str) -> bool:
     """Returns whether code defines a symbol of exactly that name; documents and data do not count."""
-    for id, place in store.find_symbols(name, _MAX_CANDIDATES_FACTOR):
+    for id, place in store.find_symbols(name, _MAX_NAME_USE_CANDIDATES_FACTOR):
         file = store.indexed_file(id)
         if file is None or file.kind in ("docs", "data"):
             continue
@@ -160,11 +168,13 @@ def is_name_defined(store: IndexStore, name: str) -> bool:
     return False
 
 
-def find_symbols_like(store: IndexStore, text: str, present: OutlineReader, *, most: int) -> list[Definition]:
+def find_symbols_like(
+    store: RepositoryIndex, text: str, present: ReadFileOutline, *, most: int
+) -> list[SymbolDefinition]:
     """Returns symbol names that begin with the text, then names that contain it; code before tests, short names
     first."""
     wanted = text.lower()
-    found = store.symbols_matching(text, 4 * most)
+    found = store.find_symbol_names_containing(text, 4 * most)
     files = {id: store.indexed_file(id) for id in {id for _, id, _ in found}}
 
     def order(one: tuple[str, int, int]) -> tuple[object, ...]:
@@ -172,7 +182,7 @@ def find_symbols_like(store: IndexStore, text: str, present: OutlineReader, *, m
         file = files[id]
         return (
             not name.startswith(wanted),
-            -FILE_KIND_WEIGHTS[file.kind] if file else 0,
+            -RANKING_WEIGHT_BY_FILE_KIND[file.kind] if file else 0,
             len(name),
             name,
             id,
@@ -180,7 +190,7 @@ def find_symbols_like(store: IndexStore, text: str, present: OutlineReader, *, m
         )
 
     outlines: dict[int, StoredOutline | None] = {}
-    shown: list[Definition] = []
+    shown: list[SymbolDefinition] = []
     seen: set[tuple[int, int]] = set()
     for name, id, place in sorted(found, key=order):
         if len(shown) >= most:
@@ -202,10 +212,10 @@ def find_symbols_like(store: IndexStore, text: str, present: OutlineReader, *, m
 
 
 def _find_symbols_without_outlines(
-    store: IndexStore, wanted: str, present: OutlineReader
-) -> list[Definition]:
+    store: RepositoryIndex, wanted: str, present: ReadFileOutline
+) -> list[SymbolDefinition]:
     """Returns symbol names that begin with the text, from a few files whose outlines the index lacks yet."""
-    found: list[Definition] = []
+    found: list[SymbolDefinition] = []
     for file in store.indexed_files_by_id(
         store.files_probably_declaring(wanted, _MAX_FILES_OUTLINED_NOW, is_beginning=True)
     ):
@@ -217,17 +227,18 @@ def _find_symbols_without_outlines(
                 if last_part_of_symbol_name(symbol.name).lower().startswith(wanted)
             ]
     return sorted(
-        found, key=lambda one: (-FILE_KIND_WEIGHTS[one.file_kind], len(one.symbol.name), one.symbol.name)
+        found,
+        key=lambda one: (-RANKING_WEIGHT_BY_FILE_KIND[one.file_kind], len(one.symbol.name), one.symbol.name),
     )
 
 
-def _make_definition(file: IndexedFile, outline: StoredOutline, symbol: Symbol) -> Definition:
-    return Definition(
-        file.path, symbol, ".".join(names_of_enclosing_symbols(outline.symbols, symbol)), file.kind
+def _make_definition(file: IndexedFile, outline: StoredOutline, symbol: Symbol) -> SymbolDefinition:
+    return SymbolDefinition(
+        file.path, symbol, ".".join(enclosing_symbol_names(outline.symbols, symbol)), file.kind
     )
 
 
-def names_of_enclosing_symbols(
+def enclosing_symbol_names(
     symbols: Sequence[Symbol], symbol: Symbol, *, without: Container[str] = frozenset()
 ) -> list[str]:
     """Returns the names of the symbols around a symbol, outermost first, without some kinds (such as namespaces)
@@ -246,34 +257,34 @@ def innermost_symbol_around_line(symbols: Sequence[Symbol], line: int) -> Symbol
     return min(around, key=lambda symbol: symbol.end_line - symbol.start_line, default=None)
 
 
-def find_uses(
-    store: IndexStore | None,
+def find_uses_of_name(
+    store: RepositoryIndex | None,
     root: Path,
     name: str,
-    present: OutlineReader,
+    present: ReadFileOutline,
     hides: Callable[[str], bool],
     *,
     below: str = "",
     most: int = 100,
-) -> NameUses:
+) -> UsesOfName:
     """Finds the uses of a name: lines that contain it as a word, code before tests, without its definitions."""
     last = _last_name_part(name).rpartition(".")[2]
     hits: dict[str, list[tuple[int, str]]] = {}
     count = 0
     began = time.monotonic()
     for path, line, text in _search_lines_with_name(root, last, below):
-        if hides(path) or is_text_hidden(root, path):
+        if hides(path) or is_file_text_hidden(root, path):
             continue
         hits.setdefault(path, []).append((line, text))
         count += 1
-        if count >= _MAX_NAME_MATCHES:
+        if count >= _MAX_LINES_READ_FOR_NAME:
             break
-    shown: list[NameUse] = []
+    shown: list[UseOfName] = []
     files = {path: store.indexed_file_at_path(path) for path in hits} if store is not None else {}
 
     def order(path: str) -> tuple[float, str]:
         file = files.get(path)
-        return -FILE_KIND_WEIGHTS[file.kind] if file is not None else 0.0, path
+        return -RANKING_WEIGHT_BY_FILE_KIND[file.kind] if file is not None else 0.0, path
 
     for path in sorted(hits, key=order):
         file, is_full = files.get(path), len(shown) >= most
@@ -284,26 +295,26 @@ def find_uses(
                 count -= 1
                 continue
             within = (
-                ".".join([*names_of_enclosing_symbols(outline.symbols, inner), inner.name])
+                ".".join([*enclosing_symbol_names(outline.symbols, inner), inner.name])
                 if inner and outline
                 else ""
             )
             span = (inner.start_line, inner.end_line) if inner else None
             if len(shown) < most:
-                shown.append(NameUse(path, line, text[:_MAX_USE_LINE_CHARS], within, span))
+                shown.append(UseOfName(path, line, text[:_MAX_NAME_USE_LINE_CHARS], within, span))
     having = len({use.path for use in shown}) if len(shown) == count else len(hits)
-    is_cut = count >= _MAX_NAME_MATCHES or time.monotonic() - began >= _USE_SEARCH_TIMEOUT
-    return NameUses(tuple(shown), count, having, is_cut)
+    is_cut = count >= _MAX_LINES_READ_FOR_NAME or time.monotonic() - began >= _NAME_USE_SEARCH_TIMEOUT
+    return UsesOfName(tuple(shown), count, having, is_cut)
 
 
 def _search_lines_with_name(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:
     if not name:
         return
     words = ("--null", "--line-number", "-wF", "--max-columns=2000", "--sort=path")
-    with start_ripgrep(root, *words, "--", name, f"./{below}" if below else ".") as process:
+    with start_listing_with_ripgrep(root, *words, "--", name, f"./{below}" if below else ".") as process:
         if process is None or process.stdout is None:
             return
-        ending = threading.Timer(_USE_SEARCH_TIMEOUT, process.kill)
+        ending = threading.Timer(_NAME_USE_SEARCH_TIMEOUT, process.kill)
         ending.start()
         try:
             for row in process.stdout:
@@ -316,7 +327,7 @@ def _search_lines_with_name(root: Path, name: str, below: str) -> Iterator[tuple
             ending.cancel()
 
 
-def _definition_sort_key(definition: Definition, name: str, near: Sequence[str]) -> tuple[object, ...]:
+def _definition_sort_key(definition: SymbolDefinition, name: str, near: Sequence[str]) -> tuple[object, ...]:
     """Returns the sort key of a definition: exact case first, then the conversation's files and folders, code before
     tests, long before short symbols."""
     folders = {path.rpartition("/")[0] for path in near}
@@ -326,7 +337,7 @@ def _definition_sort_key(definition: Definition, name: str, near: Sequence[str])
     return (
         not is_exact,
         nearness,
-        -FILE_KIND_WEIGHTS[definition.file_kind],
+        -RANKING_WEIGHT_BY_FILE_KIND[definition.file_kind],
         -length,
         definition.path,
         definition.symbol.start_line,

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import msgspec
 
-from tools.base import ToolError
-from tools.filemap.deadline import Deadline, MapTimeLimitReached
-from tools.filemap.source_text import CannotMapFile, read_source_text
-from tools.filemap.symbols import Symbol
+from tools.filemap.file_map import Symbol
+from tools.filemap.map_deadline import FileMapTimeLimitReached, MapDeadline
+from tools.filemap.source_text import CannotMakeFileMap, read_source_text
 from tools.files.paths import display_path
-from tools.repomap.answer_texts import format_map_answer
 from tools.repomap.index.file_kinds import format_file_kind_note
-from tools.repomap.index.file_records import make_outline_record
+from tools.repomap.index.file_records import make_index_record_with_outline
 from tools.repomap.index.folder_listing import is_path_below
-from tools.repomap.name_lookup import Definition
-from tools.repomap.repository import DEFAULT_INDEX_WAIT_SECONDS, MappedRepository
-from tools.workspace import Workspace
+from tools.repomap.map_answer_texts import format_map_answer
+from tools.repomap.mapped_repository import DEFAULT_INDEX_WAIT_SECONDS, MappedRepository
+from tools.repomap.name_lookup import SymbolDefinition
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolError
 
 
-def repository_of(workspace: Workspace, folder: str | None = None) -> MappedRepository:
+def mapped_repository_of(workspace: SessionWorkspace, folder: str | None = None) -> MappedRepository:
     """Returns the repository of the working directory, or of the added folder that contains `folder`."""
     repository = workspace.repository(folder)
     if repository is None:
@@ -33,7 +33,7 @@ def repository_of(workspace: Workspace, folder: str | None = None) -> MappedRepo
     return repository
 
 
-def folder_relative_to_root(repository: MappedRepository, folder: str, workspace: Workspace) -> str:
+def folder_relative_to_root(repository: MappedRepository, folder: str, workspace: SessionWorkspace) -> str:
     """Returns a folder's path relative to the repository's root; the root is the empty name."""
     below = os.path.relpath(os.path.realpath(folder), os.path.realpath(repository.root))
     if below == "..":
@@ -43,7 +43,7 @@ def folder_relative_to_root(repository: MappedRepository, folder: str, workspace
     return "" if below == "." else below
 
 
-def list_known_files(repository: MappedRepository, workspace: Workspace) -> list[str]:
+def list_known_files(repository: MappedRepository, workspace: SessionWorkspace) -> list[str]:
     """Returns the files that the conversation has read or changed, newest last, relative to the root."""
     root = os.path.realpath(repository.root)
     paths = [os.path.relpath(path, root) for path in workspace.read_cache.paths()]
@@ -51,18 +51,18 @@ def list_known_files(repository: MappedRepository, workspace: Workspace) -> list
 
 
 def find_session_symbols_like(
-    workspace: Workspace, text: str, most: int = 100
-) -> list[tuple[str, Definition]]:
+    workspace: SessionWorkspace, text: str, most: int = 100
+) -> list[tuple[str, SymbolDefinition]]:
     """Returns symbols of the repository whose names resemble a text, with paths relative to the session's folder; none
     without a map."""
-    found: list[tuple[str, Definition]] = []
+    found: list[tuple[str, SymbolDefinition]] = []
     for repository in _update_repositories(workspace):
         named = _make_session_path_converter(repository, workspace)
-        found += [(named(one.path), one) for one in repository.symbols_like(text, most=most)]
+        found += [(named(one.path), one) for one in repository.find_symbols_like_text(text, most=most)]
     return found[:most]
 
 
-class MatchedFile(msgspec.Struct, frozen=True):
+class FileMatchingSearch(msgspec.Struct, frozen=True):
     """A file that a search may mean, with its matching symbols."""
 
     path: str
@@ -71,7 +71,7 @@ class MatchedFile(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class FoundUse(msgspec.Struct, frozen=True):
+class FoundUseOfName(msgspec.Struct, frozen=True):
     """A line that contains a name as a word, with its enclosing symbol."""
 
     path: str
@@ -80,16 +80,18 @@ class FoundUse(msgspec.Struct, frozen=True):
     enclosing_symbol: str
 
 
-_INTERACTIVE_WAIT_SECONDS = 2.0
+_MAX_INDEX_WAIT_WHILE_USER_WAITS = 2.0
 """The number of seconds that a user waits for a definition or a map before the request is given up."""
 _MAX_SEARCH_RESULT_FILES = 60
-_MAX_SYMBOLS_PER_FILE = 12
+_MAX_SYMBOLS_PER_SEARCH_RESULT_FILE = 12
 _MAX_FOUND_TOKENS = 12_000
 _MAX_LISTED_DEFINITIONS = 200
-_MAX_READ_BYTES = 2_000_000
+_MAX_BYTES_READ_FOR_LINES = 2_000_000
 
 
-def _make_session_path_converter(repository: MappedRepository, workspace: Workspace) -> Callable[[str], str]:
+def _make_session_path_converter(
+    repository: MappedRepository, workspace: SessionWorkspace
+) -> Callable[[str], str]:
     """Returns a function that converts a path relative to the repository's root into one relative to the session's
     folder; in an added folder's repository into an absolute one."""
     cwd, root = os.path.realpath(workspace.cwd), os.path.realpath(repository.root)
@@ -99,19 +101,19 @@ def _make_session_path_converter(repository: MappedRepository, workspace: Worksp
 
 
 def _update_repositories(
-    workspace: Workspace, patience: float = DEFAULT_INDEX_WAIT_SECONDS
+    workspace: SessionWorkspace, patience: float = DEFAULT_INDEX_WAIT_SECONDS
 ) -> tuple[MappedRepository, ...]:
     repositories = workspace.repositories()
     for repository in repositories:
-        repository.index_changes(patience)
+        repository.index_changed_files(patience)
     return repositories
 
 
-def _path_in_repository(repository: MappedRepository, workspace: Workspace, path: str) -> str:
+def _path_in_repository(repository: MappedRepository, workspace: SessionWorkspace, path: str) -> str:
     return folder_relative_to_root(repository, os.path.join(workspace.cwd, path), workspace)  # noqa: PTH118  (as above)
 
 
-def repositories_containing(workspace: Workspace, folder: str) -> list[tuple[MappedRepository, str]]:
+def repositories_containing(workspace: SessionWorkspace, folder: str) -> list[tuple[MappedRepository, str]]:
     """Returns the repository that contains a folder, with the folder's path in it. Without a folder, returns the
     repositories of all folders of the session, each once."""
     if folder:
@@ -133,33 +135,33 @@ def repositories_containing(workspace: Workspace, folder: str) -> list[tuple[Map
     return list(found.values())
 
 
-def list_files_below(workspace: Workspace, folder: str) -> list[str]:
+def list_files_below(workspace: SessionWorkspace, folder: str) -> list[str]:
     found: list[str] = []
     for repository, below in repositories_containing(workspace, folder):
-        repository.index_changes(DEFAULT_INDEX_WAIT_SECONDS)
+        repository.index_changed_files(DEFAULT_INDEX_WAIT_SECONDS)
         named = _make_session_path_converter(repository, workspace)
         found += sorted(named(path) for path in repository.visible_paths() if is_path_below(path, below))
     return found
 
 
-def list_symbols_of_file(workspace: Workspace, path: str) -> tuple[Symbol, ...]:
+def list_symbols_of_file(workspace: SessionWorkspace, path: str) -> tuple[Symbol, ...]:
     repository = workspace.repository(os.path.join(workspace.cwd, path))  # noqa: PTH118  (as above)
     if repository is None:
         return ()
     below = _path_in_repository(repository, workspace, path)
-    outline = repository.outline_of(below)
+    outline = repository.outline_of_file(below)
     if outline is None and not repository.is_hidden(below):  # its turn in the index has not come yet
-        made = make_outline_record(repository.root, below)
+        made = make_index_record_with_outline(repository.root, below)
         return made.symbols or () if made is not None else ()
     return outline.symbols if outline is not None else ()
 
 
-def search_files_and_symbols(workspace: Workspace, text: str, folder: str) -> list[MatchedFile]:
+def search_files_and_symbols(workspace: SessionWorkspace, text: str, folder: str) -> list[FileMatchingSearch]:
     """Searches files and symbols: first matches of a part of a name or path, then files related to the words. With
     several repositories, their results alternate."""
-    lists: list[list[MatchedFile]] = []
+    lists: list[list[FileMatchingSearch]] = []
     for repository, below in repositories_containing(workspace, folder):
-        repository.index_changes(DEFAULT_INDEX_WAIT_SECONDS)
+        repository.index_changed_files(DEFAULT_INDEX_WAIT_SECONDS)
         named = _make_session_path_converter(repository, workspace)
         found = _search_in_repository(repository, workspace, text.strip(), below)
         lists.append([msgspec.structs.replace(one, path=named(one.path)) for one in found])
@@ -168,17 +170,19 @@ def search_files_and_symbols(workspace: Workspace, text: str, folder: str) -> li
 
 
 def _search_in_repository(
-    repository: MappedRepository, workspace: Workspace, wanted: str, below: str
-) -> list[MatchedFile]:
-    found: dict[str, MatchedFile] = {}
+    repository: MappedRepository, workspace: SessionWorkspace, wanted: str, below: str
+) -> list[FileMatchingSearch]:
+    found: dict[str, FileMatchingSearch] = {}
     if not wanted:
         shown = repository.map_folder(below, tokens=_MAX_FOUND_TOKENS).ranked_map.files
-        return [MatchedFile(file.path, None, file.symbols) for file in shown if not file.path.endswith("/")]
+        return [
+            FileMatchingSearch(file.path, None, file.symbols) for file in shown if not file.path.endswith("/")
+        ]
     if not any(sign.isspace() for sign in wanted):
-        for one in repository.symbols_like(wanted, most=3 * _MAX_SEARCH_RESULT_FILES):
+        for one in repository.find_symbols_like_text(wanted, most=3 * _MAX_SEARCH_RESULT_FILES):
             if is_path_below(one.path, below):
                 _add_matched_file(found, one.path, (one.symbol,), format_file_kind_note(one.file_kind))
-    for file in repository.map_for_task(
+    for file in repository.map_files_for_task(
         wanted, below=below, tokens=_MAX_FOUND_TOKENS, known=list_known_files(repository, workspace)
     ).ranked_map.files:
         if file.path not in found:
@@ -193,25 +197,27 @@ def _search_in_repository(
 
 
 def _add_matched_file(
-    found: dict[str, MatchedFile], path: str, symbols: Sequence[Symbol], note: str = ""
+    found: dict[str, FileMatchingSearch], path: str, symbols: Sequence[Symbol], note: str = ""
 ) -> None:
-    before = found.get(path, MatchedFile(path, None, (), note))
+    before = found.get(path, FileMatchingSearch(path, None, (), note))
     places = {(symbol.name, symbol.start_line): symbol for symbol in (*before.symbols, *symbols)}
     kept = sorted(
-        list(places.values())[:_MAX_SYMBOLS_PER_FILE],
+        list(places.values())[:_MAX_SYMBOLS_PER_SEARCH_RESULT_FILE],
         key=lambda symbol: (symbol.start_line, -symbol.end_line),
     )
     found[path] = msgspec.structs.replace(before, symbols=tuple(kept))
 
 
-def find_defined_names(workspace: Workspace, names: Sequence[str]) -> list[str]:
-    found = (one.defined_names(names) for one in _update_repositories(workspace, _INTERACTIVE_WAIT_SECONDS))
+def find_defined_names(workspace: SessionWorkspace, names: Sequence[str]) -> list[str]:
+    found = (
+        one.defined_names(names) for one in _update_repositories(workspace, _MAX_INDEX_WAIT_WHILE_USER_WAITS)
+    )
     return list(dict.fromkeys(name for names in found for name in names))
 
 
-def find_definitions_of(workspace: Workspace, name: str) -> list[tuple[str, Definition]]:
-    told: list[tuple[str, Definition]] = []
-    for repository in _update_repositories(workspace, _INTERACTIVE_WAIT_SECONDS):
+def find_definitions_of(workspace: SessionWorkspace, name: str) -> list[tuple[str, SymbolDefinition]]:
+    told: list[tuple[str, SymbolDefinition]] = []
+    for repository in _update_repositories(workspace, _MAX_INDEX_WAIT_WHILE_USER_WAITS):
         named = _make_session_path_converter(repository, workspace)
         found, _ = repository.find_definitions(
             name,
@@ -223,28 +229,28 @@ def find_definitions_of(workspace: Workspace, name: str) -> list[tuple[str, Defi
     return told
 
 
-def find_uses_of(workspace: Workspace, name: str) -> list[FoundUse]:
-    told: list[FoundUse] = []
+def find_uses_of(workspace: SessionWorkspace, name: str) -> list[FoundUseOfName]:
+    told: list[FoundUseOfName] = []
     for repository in _update_repositories(workspace):
         named = _make_session_path_converter(repository, workspace)
-        found = repository.find_uses(name, most=500).listed_uses
-        told += [FoundUse(named(use.path), use.line, use.text, use.enclosing_symbol) for use in found]
+        found = repository.find_uses_of_name(name, most=500).listed_uses
+        told += [FoundUseOfName(named(use.path), use.line, use.text, use.enclosing_symbol) for use in found]
     return told
 
 
-def read_lines_of_file(workspace: Workspace, path: str, first: int, last: int) -> str:
+def read_lines_of_file(workspace: SessionWorkspace, path: str, first: int, last: int) -> str:
     place = Path(workspace.cwd, path)
     try:
-        if place.stat().st_size > _MAX_READ_BYTES:
+        if place.stat().st_size > _MAX_BYTES_READ_FOR_LINES:
             return ""
-        text = read_source_text(place, Deadline(2.0, None)).source.decode("utf-8", "replace")
-    except (CannotMapFile, MapTimeLimitReached, OSError):
+        text = read_source_text(place, MapDeadline(2.0, None)).source.decode("utf-8", "replace")
+    except (CannotMakeFileMap, FileMapTimeLimitReached, OSError):
         return ""
     return "\n".join(text.split("\n")[max(0, first - 1) : last])
 
 
-def render_map_of_folder(workspace: Workspace, folder: str) -> str:
-    repository = repository_of(workspace, folder)
-    repository.index_changes(_INTERACTIVE_WAIT_SECONDS)
+def render_folder_map(workspace: SessionWorkspace, folder: str) -> str:
+    repository = mapped_repository_of(workspace, folder)
+    repository.index_changed_files(_MAX_INDEX_WAIT_WHILE_USER_WAITS)
     answer = repository.map_folder(folder_relative_to_root(repository, folder, workspace))
     return format_map_answer(answer, is_question=False)

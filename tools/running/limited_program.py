@@ -12,11 +12,11 @@ from typing import Final
 
 import msgspec
 
-from tools.operations import CommandLine, RunningProcess
+from tools.file_and_process_operations import CommandLine, RunningProcess
 from tools.running.local_processes import LocalProcesses, create_large_pipe
-from tools.threads import await_uncancelled
+from tools.thread_work import await_despite_cancellation
 
-_PIPE_DRAIN_TIMEOUT: Final = 2.0
+_PROGRAM_PIPE_DRAIN_TIMEOUT: Final = 2.0
 """The maximum time in seconds for reading the rest of the output after the program has ended."""
 
 
@@ -50,11 +50,11 @@ async def run_limited_program(
         if ending in done:
             await asyncio.wait(
                 {asyncio.ensure_future(one.ended.wait()) for one in (output, errors)},
-                timeout=_PIPE_DRAIN_TIMEOUT,
+                timeout=_PROGRAM_PIPE_DRAIN_TIMEOUT,
             )
     finally:
         # With all its children, also when the caller was cancelled.
-        await await_uncancelled(process.end())
+        await await_despite_cancellation(process.end())
         output.close()
         errors.close()
     code = await ending

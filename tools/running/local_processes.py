@@ -16,15 +16,20 @@ from typing import Final
 
 import msgspec
 
-from tools.box.abilities import PYTHON_START_VARIABLES, system_abilities
-from tools.box.places import list_folder
-from tools.box.plan import Abilities, confinement_plan, network_instructions, scope_instructions
-from tools.box.seatbelt import command_line
-from tools.operations import CommandLine
+from tools.box.guarded_paths_and_sockets import list_folder
+from tools.box.sandbox_features import VARIABLES_NEEDED_TO_START_PYTHON, system_sandbox_features
+from tools.box.sandbox_instructions import (
+    SandboxFeatures,
+    make_sandbox_instructions,
+    network_namespace_instructions,
+    signal_scope_instructions,
+)
+from tools.box.seatbelt import sandbox_exec_command_line
+from tools.file_and_process_operations import CommandLine
 
 _SUPERVISOR_PROGRAM: Final = Path(__file__).with_name("supervisor.py")
 _SUPERVISOR_CLOSE_TIMEOUT: Final = 5.0
-_EXIT_GRACE_SECONDS: Final = 0.05
+_EXIT_GRACE_SECONDS_AFTER_OUTPUT_END: Final = 0.05
 """The number of seconds that a process gets between closing its output and its exit."""
 
 
@@ -76,7 +81,9 @@ class LocalProcess:
     async def has_survivors(self, *, is_output_open: bool) -> bool:
         if not is_output_open:
             try:
-                await asyncio.wait_for(self._no_descendants_event.wait(), _EXIT_GRACE_SECONDS)
+                await asyncio.wait_for(
+                    self._no_descendants_event.wait(), _EXIT_GRACE_SECONDS_AFTER_OUTPUT_END
+                )
             except TimeoutError:
                 pass
         return not self._no_descendants_event.is_set()
@@ -112,7 +119,7 @@ class LocalProcess:
                 self._pid_future.set_result(int(number))
             case [b"failed", number, *where]:
                 problem = OSError(int(number), os.strerror(int(number)))
-                self._pid_future.set_exception(SandboxFailed(problem, where) if where else problem)
+                self._pid_future.set_exception(SandboxStartFailed(problem, where) if where else problem)
             case [b"exit", code] if not self._exit_code_future.done():
                 self._exit_code_future.set_result(int(code))
             case [b"ended"]:
@@ -135,7 +142,7 @@ class LocalProcess:
         self._pid_future.exception()
 
 
-class SandboxFailed(OSError):
+class SandboxStartFailed(OSError):
     """Raised if a command was not started, because it could not be sandboxed."""
 
     def __init__(self, problem: OSError, where: Sequence[bytes]) -> None:
@@ -152,7 +159,7 @@ class CommandSupervisor:
         self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
 
-    def hand_over_descriptors(self, kind: bytes, descriptors: list[int]) -> None:
+    def send_descriptors_to_supervisor(self, kind: bytes, descriptors: list[int]) -> None:
         try:
             socket.send_fds(self._link or self._start_supervisor(), [kind], descriptors)
         except (BrokenPipeError, ConnectionResetError):
@@ -181,18 +188,22 @@ class CommandSupervisor:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
                 cwd="/",
-                env={name: os.environ[name] for name in PYTHON_START_VARIABLES if name in os.environ},
+                env={
+                    name: os.environ[name] for name in VARIABLES_NEEDED_TO_START_PYTHON if name in os.environ
+                },
             )
         return self._link
 
 
 class LocalProcesses:
-    def __init__(self, abilities: Callable[[], Abilities] = system_abilities) -> None:
+    def __init__(self, abilities: Callable[[], SandboxFeatures] = system_sandbox_features) -> None:
         """`abilities` returns the system's sandbox features."""
         self._abilities = abilities
         self._supervisor = CommandSupervisor()
-        self._sandbox_supervisor = CommandSupervisor(lambda: ("box", *scope_instructions(self._abilities())))
-        self._network: SandboxNetwork | None = None
+        self._sandbox_supervisor = CommandSupervisor(
+            lambda: ("box", *signal_scope_instructions(self._abilities()))
+        )
+        self._network: SandboxNetworkNamespace | None = None
         self._network_lock = asyncio.Lock()
 
     async def start(
@@ -218,10 +229,12 @@ class LocalProcesses:
         box = command.box
         abilities = self._abilities() if box is not None else None
         instructions = (
-            confinement_plan(box, abilities, list_folder) if box is not None and abilities is not None else ()
+            make_sandbox_instructions(box, abilities, list_folder)
+            if box is not None and abilities is not None
+            else ()
         )
         if box is not None and abilities is not None and abilities.step == "seatbelt":
-            command = msgspec.structs.replace(command, argv=command_line(box, command.argv))
+            command = msgspec.structs.replace(command, argv=sandbox_exec_command_line(box, command.argv))
         network = await self.network() if box is not None and "join network" in instructions else None
         if box is not None and box.environment:
             environment = {**command.environment, **dict(box.environment)}
@@ -231,9 +244,9 @@ class LocalProcesses:
         try:
             descriptors = [other.fileno(), *streams]
             if network is not None:
-                descriptors += network.descriptors_to_join(has_users=self._abilities().needs_users)
+                descriptors += network.namespace_descriptors_to_join(has_users=self._abilities().needs_users)
             supervisor = self._sandbox_supervisor if instructions else self._supervisor
-            supervisor.hand_over_descriptors(kind, descriptors)
+            supervisor.send_descriptors_to_supervisor(kind, descriptors)
         except BaseException:
             own.close()
             raise
@@ -243,30 +256,30 @@ class LocalProcesses:
         await process.start(command, instructions)
         return process
 
-    async def network(self) -> "SandboxNetwork":
+    async def network(self) -> "SandboxNetworkNamespace":
         """Returns the separate network in which sandboxed commands run that must not see this machine's network."""
         async with self._network_lock:
             if self._network is None:
                 self._network = await self._create_network()
             return self._network
 
-    async def _create_network(self) -> "SandboxNetwork":
+    async def _create_network(self) -> "SandboxNetworkNamespace":
         own, other = socket.socketpair()
         own.setblocking(False)
         with own:
             with other:
-                self._sandbox_supervisor.hand_over_descriptors(b"n", [other.fileno()])
+                self._sandbox_supervisor.send_descriptors_to_supervisor(b"n", [other.fileno()])
             loop = asyncio.get_running_loop()
             await loop.sock_sendall(
-                own, _encode_request(["/", "0 0", *network_instructions(self._abilities())])
+                own, _encode_request(["/", "0 0", *network_namespace_instructions(self._abilities())])
             )
             await _wait_readable(own)
             told, descriptors, _, _ = socket.recv_fds(own, 64, 3)
         if not told.startswith(b"network"):
             number = int(told.split()[1]) if told.startswith(b"failed") else errno.ECHILD
-            raise SandboxFailed(OSError(number, os.strerror(number)), (b"making a network",))
+            raise SandboxStartFailed(OSError(number, os.strerror(number)), (b"making a network",))
         users, network, listening = descriptors
-        return SandboxNetwork(users, network, socket.socket(fileno=listening), int(told.split()[1]))
+        return SandboxNetworkNamespace(users, network, socket.socket(fileno=listening), int(told.split()[1]))
 
     def find_program(self, name: str) -> str | None:
         return shutil.which(name)
@@ -280,7 +293,7 @@ class LocalProcesses:
             self._network = None
 
 
-class SandboxNetwork:
+class SandboxNetworkNamespace:
     """A separate network for sandboxed commands, with one socket by which they reach the proxy."""
 
     def __init__(self, users: int, network: int, listening: socket.socket, port: int) -> None:
@@ -289,7 +302,7 @@ class SandboxNetwork:
         self.port = port
         """The port of the proxy's socket inside the network."""
 
-    def descriptors_to_join(self, *, has_users: bool) -> tuple[int, ...]:
+    def namespace_descriptors_to_join(self, *, has_users: bool) -> tuple[int, ...]:
         return self._descriptors if has_users else self._descriptors[1:]
 
     def close(self) -> None:

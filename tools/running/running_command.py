@@ -11,27 +11,37 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from tools.base import ToolError
-from tools.box.git_copies import RestoredFiles
-from tools.box.places import newly_hidden, with_shared_files
-from tools.box.policy import Box
-from tools.box.set_aside import AutorunGuard, BoxChanges, BoxSnapshot, SetAside, joined_changes
-from tools.operations import CommandLine, RunningProcess
-from tools.running.file_watching import CommandFiles, FilesAfterCommand
-from tools.running.local_processes import SandboxFailed, create_large_pipe
-from tools.running.pipelines import PipelineReport, add_pipeline_report, describe_failed_part
-from tools.running.rolling_output import OutputSnapshot, RollingOutput
-from tools.running.shell_session import SessionCommand, ShellSession
-from tools.running.shell_settings import ShellSettings, SpawnPlan, add_command_prefix, shell_argv
+from tools.box.git_backups import RestoredGitFiles
+from tools.box.guarded_paths_and_sockets import add_shared_files_to_policy, find_newly_hidden_paths
+from tools.box.sandbox_policy import SandboxPolicy
+from tools.box.unprotected_changes import (
+    MovedAutorunFile,
+    UnpreventedChangeDetector,
+    UnpreventedChanges,
+    UnprotectedPathsSnapshot,
+    join_unprevented_changes,
+)
+from tools.file_and_process_operations import CommandLine, RunningProcess
+from tools.running.command_file_watching import FilesChangedByCommand, GetFilesChangedByCommand
+from tools.running.command_output_buffer import CommandOutputBuffer, CommandOutputSnapshot
+from tools.running.local_processes import SandboxStartFailed, create_large_pipe
+from tools.running.persistent_shell import PersistentShell, PersistentShellCommand
+from tools.running.pipeline_exit_codes import (
+    PipelineExitCodeReport,
+    add_pipeline_exit_code_report,
+    describe_failed_pipeline_part,
+)
+from tools.running.shell_settings import CommandToSpawn, ShellSettings, add_command_prefix, make_shell_argv
 from tools.running.user_shell.shell_snapshot import get_user_shell_snapshot, prepend_shell_snapshot
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolError
 
-AwaitedResult = TypeVar("AwaitedResult")
+FutureResult = TypeVar("FutureResult")
 
-_OUTPUT_DRAIN_TIMEOUT: Final = 30.0
-_SURVIVOR_GRACE_SECONDS: Final = 1.0
+_COMMAND_OUTPUT_DRAIN_TIMEOUT: Final = 30.0
+_SURVIVING_PROCESS_GRACE_SECONDS: Final = 1.0
 """The number of seconds that processes left behind by a sandboxed command get to end by themselves."""
-_QUIET_OUTPUT_SECONDS: Final = 0.1
+_SECONDS_WITHOUT_OUTPUT_UNTIL_END: Final = 0.1
 """The number of seconds without output after which waiting for output of background children ends, once the shell
 has ended."""
 
@@ -40,21 +50,21 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None
     is_timed_out: bool = False
     is_aborted: bool = False
-    output: OutputSnapshot
+    output: CommandOutputSnapshot
     seconds: float
     has_survivors: bool = False
     killed_survivors: bool = False
     """Whether processes that the command left running were ended."""
-    files: CommandFiles | None = None
+    files: FilesChangedByCommand | None = None
     """The files that the command changed; None if they were not watched."""
     command: CommandLine | None = None
     refused_hosts: tuple[str, ...] = ()
     """The hosts, each as `host:port`, to which the sandbox's proxy refused the command a connection."""
     new_autorun_files: tuple[str, ...] = ()
     """Autorun files that the command created or changed, which the sandbox could not prevent."""
-    moved_autorun_files: tuple[SetAside, ...] = ()
+    moved_autorun_files: tuple[MovedAutorunFile, ...] = ()
     """Autorun files that were moved out of the workspace."""
-    restored_git_files: tuple[RestoredFiles, ...] = ()
+    restored_git_files: tuple[RestoredGitFiles, ...] = ()
     """Parts of git folders that the command destroyed and bayou restored."""
     files_written_by_links: tuple[str, ...] = ()
     """Files that the command changed and that have further hard links outside the workspace."""
@@ -69,15 +79,15 @@ class RunningCommand:
 
     def __init__(
         self,
-        workspace: Workspace,
+        workspace: SessionWorkspace,
         process: RunningProcess,
-        output: RollingOutput,
-        watched: FilesAfterCommand | None = None,
+        output: CommandOutputBuffer,
+        watched: GetFilesChangedByCommand | None = None,
         *,
         command: CommandLine,
-        seen: BoxSnapshot,
+        seen: UnprotectedPathsSnapshot,
         call_id: str | None = None,
-        report: PipelineReport | None = None,
+        report: PipelineExitCodeReport | None = None,
     ) -> None:
         """Prepares the reading of the command's output. `seen` is a snapshot of the unprotected places from before
         the command."""
@@ -96,7 +106,7 @@ class RunningCommand:
         self._aborted_future: asyncio.Future[None] = self._loop.create_future()
         self._timeout_removed_future: asyncio.Future[None] = self._loop.create_future()
         self._started = time.monotonic()
-        self._earlier_changes = BoxChanges()
+        self._earlier_changes = UnpreventedChanges()
         """The changes in unprotected places that were found while the command still ran."""
         workspace.running_processes.add(process)
 
@@ -109,32 +119,32 @@ class RunningCommand:
 
         self.output.read_pipe(descriptor, on_data=on_data, on_end=ended)
 
-    async def find_changes_so_far(self) -> BoxChanges:
+    async def find_unprevented_changes_so_far(self) -> UnpreventedChanges:
         """Returns the changes that the command made since the last check in places that the sandbox cannot protect."""
         self._compared_box = await asyncio.to_thread(self._compared_policy)
         changes, self._snapshot_before = await asyncio.to_thread(
-            self._workspace.guard.changes_so_far, self._snapshot_before, self._compared_box
+            self._workspace.guard.changes_of_running_process, self._snapshot_before, self._compared_box
         )
-        self._earlier_changes = joined_changes(self._earlier_changes, changes)
+        self._earlier_changes = join_unprevented_changes(self._earlier_changes, changes)
         return changes
 
-    def _compared_policy(self) -> Box | None:
+    def _compared_policy(self) -> SandboxPolicy | None:
         """Returns the sandbox policy by which the command's changes are judged: its own, with the files marked that
         only a newer sandbox would protect."""
         box, call_id = self._command.box, self._call_id
         now = self._workspace.current_box_of(call_id) if box is not None and call_id is not None else None
         if box is None or now is None:
             return box
-        return msgspec.structs.replace(box, shared=with_shared_files(now, box).shared)
+        return msgspec.structs.replace(box, shared=add_shared_files_to_policy(now, box).shared)
 
-    async def find_newly_hidden_keys(self) -> tuple[str, ...]:
+    async def find_late_credential_files(self) -> tuple[str, ...]:
         """Returns the paths of key files that appeared after the command's start, which its sandbox therefore does
         not hide; each is reported once."""
         box, call_id = self._command.box, self._call_id
         now = await asyncio.to_thread(self._workspace.current_box_of, call_id) if box and call_id else None
         if box is None or now is None:
             return ()
-        new = tuple(path for path in newly_hidden(now, box) if path not in self._reported_hidden)
+        new = tuple(path for path in find_newly_hidden_paths(now, box) if path not in self._reported_hidden)
         self._reported_hidden.update(new)
         return new
 
@@ -154,12 +164,12 @@ class RunningCommand:
         except RuntimeError:
             self._process.kill()  # The loop is closed: `finish` will not end it.
 
-    def release_shell(self) -> None:
+    def keep_persistent_shell_for_command(self) -> None:
         """Gives the session's persistent shell to this command alone, if it runs in it; other commands get a new
         shell."""
         session = self._workspace.shell_session
         if session is not None and session.is_running(self._process):
-            session.stop_accepting()
+            session.stop_accepting_commands()
             self._workspace.shell_session = None
 
     async def abort(self, finishing: "asyncio.Future[CommandOutcome]") -> CommandOutcome:
@@ -206,11 +216,11 @@ class RunningCommand:
         )
         if not has_survivors:
             self._workspace.running_processes.discard(self._process)
-        changes = joined_changes(
+        changes = join_unprevented_changes(
             self._earlier_changes,
             await finish_despite_cancellation(
                 asyncio.to_thread(
-                    self._workspace.guard.changes_after, self._snapshot_before, self._compared_box
+                    self._workspace.guard.changes_after_process, self._snapshot_before, self._compared_box
                 )
             ),
         )
@@ -233,37 +243,39 @@ class RunningCommand:
             restored_git_files=changes.put_back,
             files_written_by_links=changes.written_through,
             check_limits=changes.limits,
-            failed_pipeline_part=describe_failed_part(self._command.argv[-1], parts) if code == 0 else "",
+            failed_pipeline_part=describe_failed_pipeline_part(self._command.argv[-1], parts)
+            if code == 0
+            else "",
         )
 
     @property
     def _has_own_sandbox(self) -> bool:
         """Returns whether the command has a separate sandbox, and does not share that of a persistent shell."""
-        return not isinstance(self._process, SessionCommand)
+        return not isinstance(self._process, PersistentShellCommand)
 
     async def _end_surviving_processes(self) -> bool:
         """Ends processes left by a sandboxed command. Returns whether there were any."""
-        deadline = time.monotonic() + _SURVIVOR_GRACE_SECONDS
+        deadline = time.monotonic() + _SURVIVING_PROCESS_GRACE_SECONDS
         while await self._process.has_survivors(is_output_open=False):
             if time.monotonic() > deadline:
                 await self._process.end()
-                await asyncio.wait({self._drained_future}, timeout=_OUTPUT_DRAIN_TIMEOUT)
+                await asyncio.wait({self._drained_future}, timeout=_COMMAND_OUTPUT_DRAIN_TIMEOUT)
                 return True
-        await asyncio.wait({self._drained_future}, timeout=_OUTPUT_DRAIN_TIMEOUT)
+        await asyncio.wait({self._drained_future}, timeout=_COMMAND_OUTPUT_DRAIN_TIMEOUT)
         return False
 
     async def _drain_output(self) -> bool:
         """Reads the rest of the command's output. Returns whether a process of the command still runs."""
         while True:
             before = self.output.received_bytes
-            done, _ = await asyncio.wait({self._drained_future}, timeout=_QUIET_OUTPUT_SECONDS)
+            done, _ = await asyncio.wait({self._drained_future}, timeout=_SECONDS_WITHOUT_OUTPUT_UNTIL_END)
             is_quiet = self.output.received_bytes == before and not self.output.is_reading_pipe
             if not done and not is_quiet:
                 continue
             if await self._process.has_survivors(is_output_open=not done):
                 return True
             # No process can write any more: the pipe ends soon, even with a slow disk.
-            await asyncio.wait({self._drained_future}, timeout=_OUTPUT_DRAIN_TIMEOUT)
+            await asyncio.wait({self._drained_future}, timeout=_COMMAND_OUTPUT_DRAIN_TIMEOUT)
             return False
 
 
@@ -272,7 +284,7 @@ def _resolve_future(future: "asyncio.Future[None]") -> None:
         future.set_result(None)
 
 
-async def finish_despite_cancellation(ending: Awaitable[AwaitedResult]) -> AwaitedResult:
+async def finish_despite_cancellation(ending: Awaitable[FutureResult]) -> FutureResult:
     """Awaits a future even if the caller is cancelled repeatedly, so that ending a command is never abandoned."""
     running = asyncio.ensure_future(ending)
     while not running.done():
@@ -284,8 +296,8 @@ async def finish_despite_cancellation(ending: Awaitable[AwaitedResult]) -> Await
 
 
 async def start_command(
-    workspace: Workspace,
-    plan: SpawnPlan,
+    workspace: SessionWorkspace,
+    plan: CommandToSpawn,
     *,
     tool: str,
     extra: dict[str, str] | None = None,
@@ -295,7 +307,7 @@ async def start_command(
     """Starts a command according to the session's settings, and reads its output.
 
     `call_id` is the tool call; a user's own command has none, and is not watched."""
-    command = await apply_shell_settings(workspace, plan)
+    command = await make_shell_command_line(workspace, plan)
     lasts = workspace.shell_settings().is_persistent and not has_own_shell
     command = await add_sandbox_policy(workspace, command, call_id, lasts=lasts)
     if lasts and workspace.shell_session is not None and workspace.shell_session.box and not command.box:
@@ -318,7 +330,7 @@ async def start_command(
 
 
 async def add_sandbox_policy(
-    workspace: Workspace, command: CommandLine, call_id: str | None, *, lasts: bool = False
+    workspace: SessionWorkspace, command: CommandLine, call_id: str | None, *, lasts: bool = False
 ) -> CommandLine:
     """Adds the sandbox policy of a tool call to its command line; a user's own command, which has no call, gets
     none."""
@@ -328,8 +340,8 @@ async def add_sandbox_policy(
 
 
 async def watch_command_files(
-    workspace: Workspace, call_id: str | None, tool: str, command: CommandLine
-) -> FilesAfterCommand | None:
+    workspace: SessionWorkspace, call_id: str | None, tool: str, command: CommandLine
+) -> GetFilesChangedByCommand | None:
     """Starts watching the files that a command changes, unless its sandbox lets it write nothing."""
     if workspace.watch_command is None or call_id is None or (command.box and command.box.kind == "read"):
         return None
@@ -337,26 +349,26 @@ async def watch_command_files(
 
 
 async def _start_watched_command(
-    workspace: Workspace,
+    workspace: SessionWorkspace,
     command: CommandLine,
-    watched: FilesAfterCommand | None,
+    watched: GetFilesChangedByCommand | None,
     *,
     tool: str,
     extra: dict[str, str] | None,
     has_own_shell: bool,
     call_id: str | None,
 ) -> RunningCommand:
-    output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
+    output = CommandOutputBuffer(workspace.artifacts, tool, workspace.mask_output)
     if workspace.shell_settings().is_persistent and not has_own_shell:
         session = workspace.shell_session
         if session is not None and command.box is not None:
-            if session.box is None or newly_hidden(command.box, session.box):
-                session.retire_when_free()
+            if session.box is None or find_newly_hidden_paths(command.box, session.box):
+                session.end_when_idle()
                 workspace.shell_session = None
             else:
-                compared = with_shared_files(command.box, session.box)
+                compared = add_shared_files_to_policy(command.box, session.box)
                 command = msgspec.structs.replace(command, box=compared)
-    async with compare_around_start(workspace.guard, command.box) as seen:
+    async with snapshot_around_process_start(workspace.guard, command.box) as seen:
         command, process, reading, report = await _start_command_in_shell(
             workspace, command, extra or {}, has_own_shell=has_own_shell
         )
@@ -368,54 +380,58 @@ async def _start_watched_command(
 
 
 @asynccontextmanager
-async def compare_around_start(guard: AutorunGuard, box: Box | None) -> AsyncGenerator[BoxSnapshot]:
+async def snapshot_around_process_start(
+    guard: UnpreventedChangeDetector, box: SandboxPolicy | None
+) -> AsyncGenerator[UnprotectedPathsSnapshot]:
     """Yields a snapshot of the unprotected places, in which a process is started; if that fails or is cancelled, they
     are compared at once, because the process may have run before."""
-    taken = asyncio.ensure_future(asyncio.to_thread(guard.snapshot_before, box))
+    taken = asyncio.ensure_future(asyncio.to_thread(guard.snapshot_before_process, box))
     try:
         yield await asyncio.shield(taken)
     except BaseException:
         seen = await finish_despite_cancellation(taken)
-        await finish_despite_cancellation(asyncio.to_thread(guard.compare_unfinished, seen, box))
+        await finish_despite_cancellation(asyncio.to_thread(guard.compare_after_failed_process, seen, box))
         raise
 
 
 async def _start_command_in_shell(
-    workspace: Workspace, command: CommandLine, extra: dict[str, str], *, has_own_shell: bool
-) -> tuple[CommandLine, RunningProcess, int, PipelineReport | None]:
+    workspace: SessionWorkspace, command: CommandLine, extra: dict[str, str], *, has_own_shell: bool
+) -> tuple[CommandLine, RunningProcess, int, PipelineExitCodeReport | None]:
     """Starts a command in the session's persistent shell, or in one of its own; also returns the descriptor of its
     output."""
     if workspace.shell_settings().is_persistent and not has_own_shell:
         if command.box is not None:
-            await asyncio.to_thread(workspace.guard.watch_process, command.box, "the shell")
+            await asyncio.to_thread(workspace.guard.watch_lasting_process, command.box, "the shell")
         if workspace.shell_session is None:
-            workspace.shell_session = ShellSession(workspace.processes, workspace.private_folder)
+            workspace.shell_session = PersistentShell(workspace.processes, workspace.private_folder)
         process, reading = await workspace.shell_session.start(command, extra)
         os.set_blocking(reading, True)
         return command, process, reading, process.report
     report = None
     if workspace.has_local_processes:
-        command, report = await asyncio.to_thread(add_pipeline_report, command, workspace.private_folder)
+        command, report = await asyncio.to_thread(
+            add_pipeline_exit_code_report, command, workspace.private_folder
+        )
     reading, writing = create_large_pipe()
     try:
         return command, await start_command_process(workspace, command, writing), reading, report
     except BaseException:
         os.close(reading)
         if report is not None:
-            report.discard_report()
+            report.close_and_delete_report()
         raise
     finally:
         os.close(writing)
 
 
-async def apply_shell_settings(workspace: Workspace, plan: SpawnPlan) -> CommandLine:
+async def make_shell_command_line(workspace: SessionWorkspace, plan: CommandToSpawn) -> CommandLine:
     """Returns the command line of a command after the spawn hook, shell and prefix of the settings."""
     settings = workspace.shell_settings()
     if settings.may_use_shell is not None and not await settings.may_use_shell():
         settings = settings.fallback or ShellSettings()
     if workspace.spawn_hook:
         plan = await workspace.spawn_hook(plan)
-    argv = shell_argv(settings, workspace.processes.find_program)
+    argv = make_shell_argv(settings, workspace.processes.find_program)
     text = add_command_prefix(settings, plan.command)
     snapshot = await get_user_shell_snapshot(workspace, settings)
     if snapshot is not None:
@@ -424,11 +440,11 @@ async def apply_shell_settings(workspace: Workspace, plan: SpawnPlan) -> Command
 
 
 async def start_command_process(
-    workspace: Workspace, command: CommandLine, output: int, *, terminal: int | None = None
+    workspace: SessionWorkspace, command: CommandLine, output: int, *, terminal: int | None = None
 ) -> RunningProcess:
     try:
         return await workspace.processes.start(command, output, terminal=terminal)
-    except SandboxFailed as problem:
+    except SandboxStartFailed as problem:
         raise ToolError(
             f"The command was not run, because its sandbox could not be created: {problem.strerror}. "
             "`bayou sandbox` shows what works here; the user can change sandbox.mode in /settings."

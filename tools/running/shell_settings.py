@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tools.base import ToolError
-from tools.files.existence import exists, is_file
-from tools.patterns import late
-from tools.running.withheld_variables import variables_for_children
+from tools.files.path_existence import exists, is_file
+from tools.lazy_patterns import lazy_regex
+from tools.running.withheld_environment_variables import environment_for_child_processes
+from tools.tool_definition import ToolError
 
 if TYPE_CHECKING:
-    from tools.running.interceptor import InterceptRule
-    from tools.running.user_shell.shell_snapshot import UserShell
+    from tools.running.command_interceptor import CommandInterceptRule
+    from tools.running.user_shell.shell_snapshot import UserShellSnapshotCache
 
 NON_INTERACTIVE_VARIABLES: Final[Mapping[str, str]] = {
     # Pagers show everything at once.
@@ -61,14 +61,14 @@ NON_INTERACTIVE_VARIABLES: Final[Mapping[str, str]] = {
 VARIABLES_READ_BY_SHELL: Final = ("PWD", "OLDPWD", "CDPATH", "GLOBIGNORE", "BASHOPTS", "SHELLOPTS")
 """Variables by which a shell takes `cd` or a pattern for something else than the permission check does."""
 POSIX_SHELLS: Final = frozenset({"bash", "zsh", "sh", "dash", "ksh"})
-_VARIABLE_NAME_PATTERN: Final = late(r"[A-Za-z_][A-Za-z0-9_]*")
-_LEADING_CD_PATTERN: Final = late(
+_VARIABLE_NAME_PATTERN: Final = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*")
+_LEADING_CD_PATTERN: Final = lazy_regex(
     r"""\s*cd\s+(?:"(?P<double>[^"$`\\]+)"|'(?P<single>[^']+)'|(?P<bare>[^\s"'$`\\;&|<>(){}*?\[\]#!-][^\s"'$`\\;&|<>(){}*?\[\]#!]*))\s*&&\s*(?P<rest>\S.*)""",
     re.DOTALL,
 )
 
 
-class SpawnPlan(msgspec.Struct, frozen=True, kw_only=True):
+class CommandToSpawn(msgspec.Struct, frozen=True, kw_only=True):
     """The command that is about to run, with its folder and environment. A spawn hook may return another."""
 
     command: str
@@ -76,7 +76,7 @@ class SpawnPlan(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
 
 
-SpawnHook = Callable[[SpawnPlan], Awaitable[SpawnPlan]]
+BeforeSpawnHook = Callable[[CommandToSpawn], Awaitable[CommandToSpawn]]
 
 
 class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,12 +90,12 @@ class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
     fallback: "ShellSettings | None" = None
     is_persistent: bool = False
     """Whether one shell runs all commands of the session, so that `cd`, exports and functions last."""
-    user_shell: "UserShell | None" = None
+    user_shell: "UserShellSnapshotCache | None" = None
     """The snapshot of the user's shell, which gives commands its aliases, functions and options; None: commands get
     none."""
     intercepts_commands: bool = False
     """Whether commands are refused for which there is a better tool."""
-    intercept_rules: "tuple[InterceptRule, ...]" = ()
+    intercept_rules: "tuple[CommandInterceptRule, ...]" = ()
     """The user's rules for refusing commands in favour of a tool; they precede the built-in ones."""
     has_terminals: bool = True
     """Whether the model may run a command in a visible terminal."""
@@ -115,7 +115,7 @@ def command_environment(
 ) -> dict[str, str]:
     """Returns the environment variables for commands: bayou's own without secrets, and such that disable prompts unless
     a user can answer."""
-    variables = variables_for_children(settings.passed_variable_names)
+    variables = environment_for_child_processes(settings.passed_variable_names)
     for name in VARIABLES_READ_BY_SHELL:
         variables.pop(name, None)
     if not is_interactive:
@@ -125,7 +125,7 @@ def command_environment(
     return variables
 
 
-def check_variable_names(variables: Mapping[str, str]) -> None:
+def check_environment_variable_names(variables: Mapping[str, str]) -> None:
     for name, value in variables.items():
         if not _VARIABLE_NAME_PATTERN.fullmatch(name):
             raise ToolError(f"Invalid bash env name: {name}")
@@ -145,7 +145,7 @@ def split_leading_cd(command: str) -> tuple[str | None, str]:
     return match["double"] or match["single"] or match["bare"], match["rest"]
 
 
-def shell_argv(settings: ShellSettings, find_program: Callable[[str], str | None]) -> tuple[str, ...]:
+def make_shell_argv(settings: ShellSettings, find_program: Callable[[str], str | None]) -> tuple[str, ...]:
     """Returns the arguments that start the shell, to which a command is appended."""
     if settings.shell_path:
         if not is_file(Path(settings.shell_path)):

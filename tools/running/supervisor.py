@@ -32,8 +32,8 @@ if TYPE_CHECKING:  # importing `typing` takes longer than the rest of the start
     from types import ModuleType
     from typing import NoReturn
 
-    from tools.box.confine import Confinement, MountRestorer
-    from tools.box.connections import ConnectionBroker
+    from tools.box.connection_broker import SandboxConnectionBroker
+    from tools.box.process_confinement import MountRestorer, SandboxInstructionExecutor
 
 _PRCTL_SET_DEATH_SIGNAL, _PRCTL_SET_NAME, _PRCTL_SET_SUBREAPER = 1, 15, 36
 _IGNORED_SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
@@ -41,15 +41,15 @@ _LIBC = ctypes.CDLL(None)
 _TERMINATE_GRACE_SECONDS = 0.3
 _KILL_POLL_SECONDS = 0.01
 _MAX_KILL_ROUNDS = 100
-_MAX_CHILD_ROUNDS = 200
+_MAX_KILL_CHILDREN_ROUNDS = 200
 _SURVIVOR_CHECK_INTERVAL = 1.0
 _LOST_MOUNT_CHECK_INTERVAL = 0.1
 """The number of seconds between checks for lost mounts, where the system does not report changes."""
 _SUPERVISOR_GRACE_SECONDS = 3.0
 """The number of seconds that the supervisor of sandboxed commands gets to end after bayou has ended."""
-_MAX_PLACES_BYTES = 1 << 16
-_READY_MESSAGE = b" "
-_THREAD_COUNT_FIELD = 17
+_MAX_ALLOWED_SOCKETS_BYTES = 1 << 16
+_SUPERVISOR_READY_MESSAGE = b" "
+_PROC_STAT_THREAD_COUNT_FIELD = 17
 """The index of the thread count among the fields of `/proc/PID/stat` after the program's name."""
 
 
@@ -65,7 +65,7 @@ def main() -> None:
             _end_commands_after_supervisor(supervisor, link, children)
         children = _AdoptedProcesses()
         _confine_this_process([word.encode() for word in sys.argv[2:]], [])
-        _load_box_module("connections")
+        _load_box_module("connection_broker")
     while True:
         ready, _, _ = select.select([link, children.waking], [], [])
         if children.waking in ready:
@@ -168,9 +168,9 @@ def _load_box_module(module: str) -> "ModuleType":
     return __import__(module)
 
 
-def _confine_this_process(instructions: list[bytes], namespaces: list[int]) -> "Confinement":
+def _confine_this_process(instructions: list[bytes], namespaces: list[int]) -> "SandboxInstructionExecutor":
     """Confines this process by running sandbox instructions, and returns the confinement."""
-    confinement = _load_box_module("confine").Confinement(namespaces)
+    confinement = _load_box_module("process_confinement").SandboxInstructionExecutor(namespaces)
     confinement.run_instructions(instructions)
     return confinement
 
@@ -195,7 +195,7 @@ class _CommandWatcher:
         self._link = link
         self._command_pid = 0
         self._has_exited = False
-        self._connections: ConnectionBroker | None = None
+        self._connections: SandboxConnectionBroker | None = None
         self._mounts: MountRestorer | None = None
         children = _AdoptedProcesses()
         self._adopts, self._waking = children.is_subreaper, children.waking
@@ -228,7 +228,11 @@ class _CommandWatcher:
             ready, _, _ = select.select([self._link, self._waking, *asked, *changed], [], [], timeout)
             if mounts is not None and (not changed or mounts.changed in ready):
                 mounts.restore_mounts()
-            if connections is not None and connections.asked in ready and not connections.answer_next():
+            if (
+                connections is not None
+                and connections.asked in ready
+                and not connections.broker_next_connection()
+            ):
                 self._connections = None
             if self._waking in ready:
                 os.read(self._waking, 4096)
@@ -293,14 +297,14 @@ def _receive_request(link: socket.socket) -> "list[bytes] | None":
 
 def _start_command(
     request: list[bytes], descriptors: list[int], report: "Callable[[int], None]", *, has_terminal: bool
-) -> "tuple[int, ConnectionBroker | None, MountRestorer | None]":
+) -> "tuple[int, SandboxConnectionBroker | None, MountRestorer | None]":
     """Starts the requested command, after `report` has passed on its process id, because the command may end its
     watcher at once. Also returns the broker of its connections and the restorer of its mounts, if the sandbox has
     them."""
     folder, counts, *rest = request
     words_end, box_end = (int(count) for count in counts.split())
     words, box, environment = rest[:words_end], rest[words_end:box_end], rest[box_end:]
-    mounts = _load_box_module("confine").MountRestorer(box) if b"mounts" in box else None
+    mounts = _load_box_module("process_confinement").MountRestorer(box) if b"mounts" in box else None
     problem, told = socket.socketpair()
     child = os.fork()
     if child == 0:
@@ -323,17 +327,19 @@ def _start_command(
     told.close()
     connections = None
     with problem:
-        news, received, _, _ = socket.recv_fds(problem, _MAX_PLACES_BYTES, 3)
-        if news.startswith(_READY_MESSAGE):
+        news, received, _, _ = socket.recv_fds(problem, _MAX_ALLOWED_SOCKETS_BYTES, 3)
+        if news.startswith(_SUPERVISOR_READY_MESSAGE):
             for descriptor in received:
                 os.set_inheritable(descriptor, False)
             if mounts is not None:
-                mounts.take_namespaces([received.pop(), received.pop()])
+                mounts.set_command_namespaces([received.pop(), received.pop()])
             if received:
                 places = news[1:].split(b"\0")
-                connections = _load_box_module("connections").ConnectionBroker(received[0], places)
+                connections = _load_box_module("connection_broker").SandboxConnectionBroker(
+                    received[0], places
+                )
             report(child)
-            problem.send(_READY_MESSAGE)
+            problem.send(_SUPERVISOR_READY_MESSAGE)
             news = problem.recv(512)
     if news:
         os.waitpid(child, 0)
@@ -343,7 +349,7 @@ def _start_command(
 
 
 def _send_served_descriptors(
-    told: socket.socket, confinement: "Confinement | None", *, has_mounts: bool
+    told: socket.socket, confinement: "SandboxInstructionExecutor | None", *, has_mounts: bool
 ) -> None:
     """Reports that this process is ready, and sends the watcher the descriptors that it needs: the notifications of
     connections, with the allowed places, and the mount and user namespaces."""
@@ -354,9 +360,9 @@ def _send_served_descriptors(
     if has_mounts:
         descriptors += [os.open(f"/proc/self/ns/{name}", os.O_RDONLY) for name in ("mnt", "user")]
     if descriptors:
-        socket.send_fds(told, [_READY_MESSAGE + b"\0".join(places)], descriptors)
+        socket.send_fds(told, [_SUPERVISOR_READY_MESSAGE + b"\0".join(places)], descriptors)
     else:
-        told.send(_READY_MESSAGE)
+        told.send(_SUPERVISOR_READY_MESSAGE)
 
 
 def _detach_child(descriptors: list[int], *, has_terminal: bool) -> None:
@@ -391,7 +397,7 @@ def _kill_command_processes(parent: int, command: int, is_alone: Callable[[], bo
         if is_alone():
             return
         is_found = _signal_command_processes(parent, command, signal.SIGKILL)
-        for _ in range(_MAX_CHILD_ROUNDS):
+        for _ in range(_MAX_KILL_CHILDREN_ROUNDS):
             if is_alone() or not _kill_children():
                 break
         if not is_found and not _has_children():
@@ -459,8 +465,8 @@ def _list_processes_from_proc() -> Iterator[tuple[int, int, int, int]]:
             continue
         # The name, in parentheses, may contain anything; the fields follow the last parenthesis.
         fields = stat[stat.rfind(b")") + 2 :].split()
-        if len(fields) > _THREAD_COUNT_FIELD and (
-            fields[0] not in (b"Z", b"X") or int(fields[_THREAD_COUNT_FIELD]) > 1
+        if len(fields) > _PROC_STAT_THREAD_COUNT_FIELD and (
+            fields[0] not in (b"Z", b"X") or int(fields[_PROC_STAT_THREAD_COUNT_FIELD]) > 1
         ):
             # A program whose first thread has ended looks like a zombie, and goes on in its other threads.
             yield int(name), int(fields[1]), int(fields[2]), int(fields[3])

@@ -7,29 +7,31 @@ from typing import Final
 
 import msgspec
 
-from tools.patterns import late
-from tools.results import ListBlock, ToolResult
+from tools.lazy_patterns import lazy_regex
+from tools.tool_result_values import ListBlock, ToolResult
 
-_MATCH_ROW_PATTERN: Final = late(r"(.+?)([:-])(\d+)(?:\2 |([a-z]{2})\|)")
+_MATCH_ROW_PATTERN: Final = lazy_regex(r"(.+?)([:-])(\d+)(?:\2 |([a-z]{2})\|)")
 """Matches `path:12: text`, `path-13- text` and `path:12ab|text`."""
-MatchHighlight = tuple[int, int, int]
+HighlightedMatch = tuple[int, int, int]
 """The position of a highlighted match: the index of the line, and the start and end in it."""
 
 
-def read_stored_highlights(result: ToolResult | None) -> list[MatchHighlight]:
+def read_stored_match_highlights(result: ToolResult | None) -> list[HighlightedMatch]:
     """Returns the highlighted matches that the details of a search result have; none for results of other programs."""
     stored = (result.details or {}).get("hits") if result is not None else None
     try:
-        return msgspec.convert(stored or [], list[MatchHighlight])
+        return msgspec.convert(stored or [], list[HighlightedMatch])
     except msgspec.ValidationError:
         return []
 
 
-def group_matches_by_file(block: ListBlock, hits: Sequence[MatchHighlight], where: str = "") -> ListBlock:
+def group_match_lines_by_file(
+    block: ListBlock, hits: Sequence[HighlightedMatch], where: str = ""
+) -> ListBlock:
     """Returns the lines of a search result grouped by file, for people. `where` is the path that was searched; if
     it is a file, it is not named again."""
     items: list[str] = []
-    marks: list[MatchHighlight] = []
+    marks: list[HighlightedMatch] = []
     of_line: dict[int, list[tuple[int, int]]] = {}
     for line, start, end in hits:
         of_line.setdefault(line, []).append((start, end))

@@ -12,40 +12,40 @@ from typing import Any, Final
 
 import msgspec
 
-from tools.base import ToolError
-from tools.files.existence import is_file
-from tools.operations import CommandLine, RunningProcess
-from tools.patterns import late
+from tools.file_and_process_operations import CommandLine, RunningProcess
+from tools.files.path_existence import is_file
+from tools.lazy_patterns import lazy_regex
 from tools.running.local_processes import create_large_pipe
-from tools.running.own_programs import find_own_program
+from tools.running.programs_outside_project import find_program_outside_project
 from tools.running.shell_settings import command_environment
-from tools.text import escape_controls
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.text_sanitizing import escape_controls
+from tools.tool_definition import ToolError
 
 DEFAULT_RIPGREP_ARGUMENTS: Final = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git")
-_READ_CHUNK_BYTES: Final = 1 << 20
-_MAX_ERROR_OUTPUT_BYTES: Final = 16 * 1024
-_MAX_RECORD_BYTES: Final = 64 << 20
+_RIPGREP_READ_CHUNK_BYTES: Final = 1 << 20
+_MAX_RIPGREP_ERROR_BYTES: Final = 16 * 1024
+_MAX_RIPGREP_RECORD_BYTES: Final = 64 << 20
 """The maximum length of a record of ripgrep's output; a longer one comes from a file with an enormous line and is
 skipped."""
-_VERSION_PATTERN: Final = late(rb"ripgrep (\d+)\.(\d+)(?:\.(\d+))?")
+_RIPGREP_VERSION_PATTERN: Final = lazy_regex(rb"ripgrep (\d+)\.(\d+)(?:\.(\d+))?")
 
 
-class SearchOutcome(msgspec.Struct, frozen=True, kw_only=True):
+class RipgrepOutcome(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
     errors: str
     was_stopped: bool
     """Whether the search ended early because the consumer of the records wanted no more."""
 
     @property
-    def failure_message(self) -> str:
+    def format_search_failure(self) -> str:
         """Returns why the ripgrep search failed; empty if at most some places could not be searched."""
         return (
             "" if self.exit_code != 2 or "os error" in self.errors else _shorten_ripgrep_errors(self.errors)
         )
 
     @property
-    def unread_notice(self) -> str:
+    def format_unread_places_notice(self) -> str:
         """Returns a notice on the places that ripgrep could not search."""
         lines = [_shorten_ripgrep_errors(line) for line in self.errors.splitlines() if "os error" in line]
         if not lines:
@@ -58,17 +58,21 @@ def _shorten_ripgrep_errors(text: str) -> str:
     return escape_controls(text.strip().removeprefix("rg: "))
 
 
-async def find_ripgrep(workspace: Workspace) -> str:
+async def find_ripgrep(workspace: SessionWorkspace) -> str:
     """Returns the bundled ripgrep, or the system's if it is newer. Determined once per session."""
     if workspace.ripgrep is None:
         workspace.ripgrep = await _choose_ripgrep(workspace)
     return workspace.ripgrep
 
 
-async def _choose_ripgrep(workspace: Workspace) -> str:
+async def _choose_ripgrep(workspace: SessionWorkspace) -> str:
     is_here = workspace.has_local_processes
     bundled = find_bundled_ripgrep() if is_here else None
-    find = partial(find_own_program, outside=workspace.cwd) if is_here else workspace.processes.find_program
+    find = (
+        partial(find_program_outside_project, outside=workspace.cwd)
+        if is_here
+        else workspace.processes.find_program
+    )
     system = find("rg")
     if bundled is None and system is None:
         raise ToolError("ripgrep (rg) was not found. Search with bash, or install ripgrep.")
@@ -86,7 +90,7 @@ def find_bundled_ripgrep() -> str | None:
     return str(program) if is_file(program) else None
 
 
-async def _read_ripgrep_version(workspace: Workspace, program: str) -> tuple[int, ...]:
+async def _read_ripgrep_version(workspace: SessionWorkspace, program: str) -> tuple[int, ...]:
     lines: list[bytes] = []
 
     def take(more: list[bytes]) -> bool:
@@ -94,19 +98,19 @@ async def _read_ripgrep_version(workspace: Workspace, program: str) -> tuple[int
         return True
 
     await run_ripgrep(workspace, (program, "--version"), "/", b"\n", take)
-    match = _VERSION_PATTERN.search(b"\n".join(lines))
+    match = _RIPGREP_VERSION_PATTERN.search(b"\n".join(lines))
     return tuple(int(part or 0) for part in match.groups()) if match else ()
 
 
 async def run_ripgrep(
-    workspace: Workspace,
+    workspace: SessionWorkspace,
     argv: tuple[str, ...],
     cwd: str,
     separator: bytes,
     take: Callable[[list[bytes]], bool],
     *,
     call_id: str | None = None,
-) -> SearchOutcome:
+) -> RipgrepOutcome:
     """Runs ripgrep and passes the records of its output to `take` as they arrive, in a thread, until it returns False.
     `call_id` is the call whose sandbox applies."""
     reading, writing = create_large_pipe()
@@ -131,7 +135,7 @@ async def run_ripgrep(
         if not is_complete:
             process.kill()
         code = await process.wait()
-        return SearchOutcome(exit_code=code, errors=_read_error_output(errors), was_stopped=not is_complete)
+        return RipgrepOutcome(exit_code=code, errors=_read_error_output(errors), was_stopped=not is_complete)
     except asyncio.CancelledError:
         process.kill()
         await process.wait()
@@ -159,26 +163,26 @@ def _read_records(descriptor: int, separator: bytes, take: Callable[[list[bytes]
     rest: list[bytes] = []
     held = 0
     try:
-        while data := os.read(descriptor, _READ_CHUNK_BYTES):
+        while data := os.read(descriptor, _RIPGREP_READ_CHUNK_BYTES):
             first, found, tail = data.partition(separator)
             if not found:
                 held += len(data)
-                if held <= _MAX_RECORD_BYTES:
+                if held <= _MAX_RIPGREP_RECORD_BYTES:
                     rest.append(data)
                 continue
             *records, last = tail.split(separator)
-            if held <= _MAX_RECORD_BYTES:
+            if held <= _MAX_RIPGREP_RECORD_BYTES:
                 records.insert(0, b"".join([*rest, first]))
             if not take(records):
                 return False
             rest, held = [last], len(last)
-        return not (held and held <= _MAX_RECORD_BYTES) or take([b"".join(rest)])
+        return not (held and held <= _MAX_RIPGREP_RECORD_BYTES) or take([b"".join(rest)])
     finally:
         os.close(descriptor)
 
 
 def _read_error_output(descriptor: int) -> str:
-    return os.pread(descriptor, _MAX_ERROR_OUTPUT_BYTES, 0).decode("utf-8", "replace")
+    return os.pread(descriptor, _MAX_RIPGREP_ERROR_BYTES, 0).decode("utf-8", "replace")
 
 
 def _create_temporary_file() -> int:

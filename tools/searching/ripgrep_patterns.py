@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_REGEX_CHARACTER_PATTERN: Final = late(r"([\\.+*?()|\[\]{}^$#&~-])")
-_DOT_ALL_FLAG_PATTERN: Final = late(r"\(\?[a-zA-Z]*s")
+_REGEX_CHARACTER_PATTERN: Final = lazy_regex(r"([\\.+*?()|\[\]{}^$#&~-])")
+_DOT_ALL_FLAG_PATTERN: Final = lazy_regex(r"\(\?[a-zA-Z]*s")
 
 
 def translate_for_ripgrep(pattern: str, *, is_literal: bool, spans_lines: bool) -> tuple[str, list[str]]:
@@ -22,14 +22,14 @@ def translate_for_ripgrep(pattern: str, *, is_literal: bool, spans_lines: bool) 
             options.append("--multiline")
         if spans_lines:
             options.append("--multiline-dotall")
-    if "\r" not in pattern.replace(_LINE_END_REGEX, "\n") and r"\r" not in pattern.replace(
-        _LINE_END_REGEX, "\n"
+    if "\r" not in pattern.replace(_ANY_LINE_END_REGEX, "\n") and r"\r" not in pattern.replace(
+        _ANY_LINE_END_REGEX, "\n"
     ):
         options.append("--crlf")
     return pattern, options
 
 
-_LINE_END_REGEX: Final = r"\r?\n"
+_ANY_LINE_END_REGEX: Final = r"\r?\n"
 
 
 def _match_any_line_end(pattern: str) -> tuple[str, bool]:
@@ -44,7 +44,7 @@ def _match_any_line_end(pattern: str) -> tuple[str, bool]:
         if is_line_feed and not is_in_class:
             before = "".join(out[-1:])
             out.append(
-                part if before in ("\r", r"\r", "?") and _ends_optional_return(out) else _LINE_END_REGEX
+                part if before in ("\r", r"\r", "?") and _ends_optional_return(out) else _ANY_LINE_END_REGEX
             )
             has_line_feed = True
         else:

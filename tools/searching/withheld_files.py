@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Final
 
 from tools.searching.ripgrep import DEFAULT_RIPGREP_ARGUMENTS, run_ripgrep
-from tools.text import one_line
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.text_sanitizing import one_line
 
-_MAX_NAMED_FILES: Final = 3
+_MAX_WITHHELD_FILES_NAMED: Final = 3
 
 
-def make_withheld_test(workspace: Workspace, folder: str, *, is_named: bool = False) -> Callable[[str], bool]:
+def make_withheld_file_test(
+    workspace: SessionWorkspace, folder: str, *, is_named: bool = False
+) -> Callable[[str], bool]:
     """Returns a function that says whether a path relative to `folder` must be left out of a search. `is_named`:
     the search is for a single file, which was already judged by its name."""
     if is_named:
@@ -22,8 +24,8 @@ def make_withheld_test(workspace: Workspace, folder: str, *, is_named: bool = Fa
     return lambda path: is_kept_back(f"{real}/{path}")
 
 
-async def find_withheld_notice(
-    workspace: Workspace,
+async def find_withheld_files_notice(
+    workspace: SessionWorkspace,
     rg: str,
     places: tuple[str, ...],
     folder: str,
@@ -44,6 +46,10 @@ async def find_withheld_notice(
     )
     if not found:
         return ""
-    named = ", ".join(one_line(prefix + path) for path in sorted(found)[:_MAX_NAMED_FILES])
-    some = f" and {len(found) - _MAX_NAMED_FILES:,} more" if len(found) > _MAX_NAMED_FILES else ""
+    named = ", ".join(one_line(prefix + path) for path in sorted(found)[:_MAX_WITHHELD_FILES_NAMED])
+    some = (
+        f" and {len(found) - _MAX_WITHHELD_FILES_NAMED:,} more"
+        if len(found) > _MAX_WITHHELD_FILES_NAMED
+        else ""
+    )
     return f"Not searched, since a permission rule or what may be secret keeps them back: {named}{some}"

@@ -14,17 +14,17 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.running.programs import RunningProgram
-from widgets.completion.frecency import Frecency
+from tools.running.child_programs import ChildProgram
+from widgets.completion.frecency import PathFrecency
 
-PATHS_PER_BLOCK = 1000
-SEARCH_TIME_SLICE = 0.004
+PATHS_PER_INDEX_BLOCK = 1000
+FILE_SEARCH_TIME_SLICE_SECONDS = 0.004
 """Seconds of work before the event loop gets control."""
-FIRST_RESULTS_SECONDS = 0.025
+EARLY_SEARCH_RESULTS_SECONDS = 0.025
 """Seconds until the first results are shown, if there are any."""
 MAX_INDEXED_FILES = 1_000_000
-MAX_IGNORED_FILES = 200_000
-MAX_SCORED_PATHS = 150
+MAX_INDEXED_IGNORED_FILES = 200_000
+MAX_SCORED_PATHS_PER_SEARCH = 150
 """The number of matches per block that are scored exactly."""
 
 
@@ -74,7 +74,7 @@ class FileIndex:
         *,
         rg: str,
         env: Mapping[str, str] | None = None,
-        frecency: Frecency | None = None,
+        frecency: PathFrecency | None = None,
         added: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
         """Creates an empty index; `refresh_files` loads it. `root`: the folder, or a function that returns the current
@@ -83,7 +83,7 @@ class FileIndex:
         self._added_folders = added
         self._listed_folders = self._indexed_folders()
         self._env = env
-        self.frecency = frecency or Frecency(clock=time.time)
+        self.frecency = frecency or PathFrecency(clock=time.time)
         self.problem = ""
         """Why the list is missing or incomplete."""
         self.is_loaded = False
@@ -137,8 +137,8 @@ class FileIndex:
                 folders += await self._parent_folders_of(found, below=len(str(added)))
                 seen |= found
             blocks += [
-                _PathBlock(folders[at : at + PATHS_PER_BLOCK])
-                for at in range(0, len(folders), PATHS_PER_BLOCK)
+                _PathBlock(folders[at : at + PATHS_PER_INDEX_BLOCK])
+                for at in range(0, len(folders), PATHS_PER_INDEX_BLOCK)
             ]
             self._blocks = list(blocks)
             self.is_loaded = True
@@ -157,7 +157,7 @@ class FileIndex:
         waiting: list[str] = []
         rest = b""
         argv = (self._rg, "--no-config", *options)
-        async with await RunningProgram.start(argv, cwd=self._listed_folders[0], env=self._env) as lister:
+        async with await ChildProgram.start(argv, cwd=self._listed_folders[0], env=self._env) as lister:
             while chunk := await lister.stdout.read(32 * 1024):
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
@@ -165,16 +165,18 @@ class FileIndex:
                     if path not in known:
                         waiting.append(path)
                         seen.add(path)
-                while len(waiting) >= PATHS_PER_BLOCK:
-                    blocks.append(_PathBlock(waiting[:PATHS_PER_BLOCK], is_ignored=is_ignored))
-                    del waiting[:PATHS_PER_BLOCK]
+                while len(waiting) >= PATHS_PER_INDEX_BLOCK:
+                    blocks.append(_PathBlock(waiting[:PATHS_PER_INDEX_BLOCK], is_ignored=is_ignored))
+                    del waiting[:PATHS_PER_INDEX_BLOCK]
                     if not self.is_loaded:
                         self._blocks = list(
                             blocks
                         )  # the files known so far can be searched while more arrive
                 await asyncio.sleep(0)
-                if len(seen) > (MAX_IGNORED_FILES if is_ignored else MAX_INDEXED_FILES):
-                    which = f"{MAX_IGNORED_FILES:,} ignored" if is_ignored else f"{MAX_INDEXED_FILES:,}"
+                if len(seen) > (MAX_INDEXED_IGNORED_FILES if is_ignored else MAX_INDEXED_FILES):
+                    which = (
+                        f"{MAX_INDEXED_IGNORED_FILES:,} ignored" if is_ignored else f"{MAX_INDEXED_FILES:,}"
+                    )
                     self.problem = f"only the first {which} files are listed"
                     break
         if waiting:
@@ -191,7 +193,7 @@ class FileIndex:
             while at > below and (folder := path[: at + 1]) not in found:
                 found.add(folder)
                 at = path.rfind("/", 0, at)
-            if time.monotonic() - begun > SEARCH_TIME_SLICE:
+            if time.monotonic() - begun > FILE_SEARCH_TIME_SLICE_SECONDS:
                 await asyncio.sleep(0)
                 begun = time.monotonic()
         return sorted(found)
@@ -203,7 +205,7 @@ class FileIndex:
         list, which replaces it."""
         search = _FileSearch(query, limit, self.frecency)
         if not query:
-            yield search.files_without_query(self._blocks)
+            yield search.files_for_empty_query(self._blocks)
             return
         begun = turn = time.monotonic()
         has_answered = False
@@ -211,27 +213,27 @@ class FileIndex:
             for block in self._blocks:
                 phase(block)
                 now = time.monotonic()
-                if now - turn > SEARCH_TIME_SLICE:
-                    if not has_answered and now - begun > FIRST_RESULTS_SECONDS and search.best:
+                if now - turn > FILE_SEARCH_TIME_SLICE_SECONDS:
+                    if not has_answered and now - begun > EARLY_SEARCH_RESULTS_SECONDS and search.best:
                         has_answered = True
-                        yield search.best_files()
+                        yield search.best_matching_files()
                     await asyncio.sleep(0)
                     turn = time.monotonic()
             if search.best and (not has_answered or phase == search.scan_subsequences):
                 has_answered = True
-                yield search.best_files()
+                yield search.best_matching_files()
                 await asyncio.sleep(0)
                 turn = time.monotonic()
             if search.has_enough_matches:
                 break
         if not has_answered or search.has_more:
-            yield search.best_files()
+            yield search.best_matching_files()
 
 
 class _FileSearch:
     """One query to the file index: scans blocks of paths and collects the best matches."""
 
-    def __init__(self, query: str, limit: int, frecency: Frecency) -> None:
+    def __init__(self, query: str, limit: int, frecency: PathFrecency) -> None:
         self.limit = limit
         self.best: dict[str, FoundFile] = {}
         self.has_more = False
@@ -246,7 +248,7 @@ class _FileSearch:
         searched."""
         return len(self.best) >= self.limit * 3
 
-    def files_without_query(self, blocks: Sequence[_PathBlock]) -> list[FoundFile]:
+    def files_for_empty_query(self, blocks: Sequence[_PathBlock]) -> list[FoundFile]:
         """Returns the files for an empty query: frequently and recently chosen ones first, then those in the upper
         folders."""
         found = {
@@ -263,26 +265,26 @@ class _FileSearch:
     def scan_substrings(self, block: _PathBlock) -> None:
         """Adds the paths of a block that contain the query as a substring to the matches."""
         at = block.case_folded_text.find(self._query)
-        for _ in range(MAX_SCORED_PATHS):
+        for _ in range(MAX_SCORED_PATHS_PER_SEARCH):
             if at < 0:
                 return
             path = block.path_at(at)
-            self._add_result(path, block)
+            self._add_matching_path(path, block)
             end = block.case_folded_text.find("\n", at)
             at = block.case_folded_text.find(self._query, end)
 
     def scan_subsequences(self, block: _PathBlock) -> None:
         """Adds the paths of a block that contain the query's characters in order, with gaps, to the matches."""
         for number, match in enumerate(self._subsequence_pattern.finditer(block.case_folded_text)):
-            if number >= MAX_SCORED_PATHS:
+            if number >= MAX_SCORED_PATHS_PER_SEARCH:
                 return
-            self._add_result(block.path_at(match.start()), block)
+            self._add_matching_path(block.path_at(match.start()), block)
 
-    def best_files(self) -> list[FoundFile]:
+    def best_matching_files(self) -> list[FoundFile]:
         self.has_more = False
         return heapq.nsmallest(self.limit, self.best.values(), key=_found_file_sort_key)
 
-    def _add_result(self, path: str, block: _PathBlock) -> None:
+    def _add_matching_path(self, path: str, block: _PathBlock) -> None:
         if path in self.best:
             return
         score = (

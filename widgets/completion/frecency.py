@@ -7,7 +7,7 @@ FRECENCY_HALF_LIFE = 7 * 24 * 3600.0
 MAX_FRECENCY_PATHS = 2000
 
 
-class Frecency:
+class PathFrecency:
     """Scores file paths by how often and how recently the user chose them."""
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
@@ -15,7 +15,7 @@ class Frecency:
         """Maps each path to its score and the time of that score; the application saves these."""
         self._clock = clock
 
-    def record_choice(self, path: str) -> None:
+    def record_chosen_path(self, path: str) -> None:
         self.scores_and_times[path] = (self.frecency_score(path) + 1.0, self._clock())
         if len(self.scores_and_times) > MAX_FRECENCY_PATHS:
             for path_ in sorted(self.scores_and_times, key=self.frecency_score)[: MAX_FRECENCY_PATHS // 10]:

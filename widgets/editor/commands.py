@@ -3,10 +3,10 @@ editor's text model."""
 
 from collections.abc import Callable
 
-from widgets.editor.chips import Chip, PasteChip
+from widgets.editor.editor_model import EditorModel, TextPosition, selection_range
 from widgets.editor.graphemes import grapheme_boundary_after, grapheme_boundary_before
-from widgets.editor.model import EditorModel, Position, selection_range
-from widgets.editor.words import word_end_after, word_start_before
+from widgets.editor.prompt_chips import PasteChip, PromptChip
+from widgets.editor.word_boundaries import word_end_after_index, word_start_before_index
 
 # -- moving ------------------------------------------------------------------------------------------------
 
@@ -76,10 +76,10 @@ def transpose_characters(model: EditorModel) -> None:
 def transpose_words(model: EditorModel) -> None:
     """Swaps the word before the cursor with the one at or after it."""
     row, line = model.cursor[0], model.current_line
-    end = word_end_after(line, model.cursor[1])
-    start = word_start_before(line, end)
-    before = word_start_before(line, start)
-    stop = word_end_after(line, before)
+    end = word_end_after_index(line, model.cursor[1])
+    start = word_start_before_index(line, end)
+    before = word_start_before_index(line, start)
+    stop = word_end_after_index(line, before)
     if before < stop <= start < end:
         model.replace((row, before), (row, end), line[start:end] + line[stop:start] + line[before:stop])
 
@@ -88,11 +88,11 @@ def transpose_words(model: EditorModel) -> None:
 
 
 def delete_backward(model: EditorModel) -> None:
-    model.erase(*(selection_range(model) or (_position_left(model), model.cursor)))
+    model.delete_text_range(*(selection_range(model) or (_position_left(model), model.cursor)))
 
 
 def delete_forward(model: EditorModel) -> None:
-    model.erase(*(selection_range(model) or (model.cursor, _position_right(model))))
+    model.delete_text_range(*(selection_range(model) or (model.cursor, _position_right(model))))
 
 
 def kill_word_backward(model: EditorModel) -> None:
@@ -123,7 +123,7 @@ def kill_to_line_end(model: EditorModel) -> None:
 # -- chips -------------------------------------------------------------------------------------------------
 
 
-def insert_chip(model: EditorModel, chip: Chip) -> None:
+def insert_chip(model: EditorModel, chip: PromptChip) -> None:
     model.insert(model.chips.add_chip(chip))
 
 
@@ -142,29 +142,29 @@ def expand_chip(model: EditorModel) -> bool:
 # -- places ------------------------------------------------------------------------------------------------
 
 
-def _position_left(model: EditorModel) -> Position:
+def _position_left(model: EditorModel) -> TextPosition:
     row, column = model.cursor
     if column:
         return row, grapheme_boundary_before(model.lines[row], column)
     return (row - 1, len(model.lines[row - 1])) if row else (0, 0)
 
 
-def _position_right(model: EditorModel) -> Position:
+def _position_right(model: EditorModel) -> TextPosition:
     row, column = model.cursor
     if column < len(model.lines[row]):
         return row, grapheme_boundary_after(model.lines[row], column)
     return (row + 1, 0) if row + 1 < len(model.lines) else (row, column)
 
 
-def _previous_word_start(model: EditorModel) -> Position:
+def _previous_word_start(model: EditorModel) -> TextPosition:
     row, column = model.cursor
-    return (row, word_start_before(model.current_line, column)) if column else _position_left(model)
+    return (row, word_start_before_index(model.current_line, column)) if column else _position_left(model)
 
 
-def _next_word_end(model: EditorModel) -> Position:
+def _next_word_end(model: EditorModel) -> TextPosition:
     row, column = model.cursor
     return (
-        (row, word_end_after(model.current_line, column))
+        (row, word_end_after_index(model.current_line, column))
         if column < len(model.current_line)
         else _position_right(model)
     )

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from rich.cells import split_graphemes
 
 TAB_CELLS = 4
-FIRST_CHIP_CODE = 0x100000
-LAST_CHIP_CODE = 0x10FFFD
+FIRST_CHIP_CODE_POINT = 0x100000
+LAST_CHIP_CODE_POINT = 0x10FFFD
 
 
 class Grapheme(NamedTuple):
@@ -21,8 +21,8 @@ class Grapheme(NamedTuple):
     cells: int
 
 
-def is_chip(char: str) -> bool:
-    return FIRST_CHIP_CODE <= ord(char) <= LAST_CHIP_CODE
+def is_chip_character(char: str) -> bool:
+    return FIRST_CHIP_CODE_POINT <= ord(char) <= LAST_CHIP_CODE_POINT
 
 
 def _is_regional_indicator(char: str) -> bool:
@@ -40,7 +40,7 @@ def line_graphemes(line: str) -> list[Grapheme]:
     found: list[Grapheme] = []
     start = 0
     for at, char in enumerate(line):
-        if char == "\t" or is_chip(char):
+        if char == "\t" or is_chip_character(char):
             _add_graphemes(line, start, at, found)
             found.append(Grapheme(at, at + 1, 0))
             start = at + 1
@@ -110,14 +110,14 @@ def measure_graphemes(line: str, chip_cells: Callable[[str], int]) -> list[Graph
         char = line[start]
         if char == "\t":
             cells = TAB_CELLS - column % TAB_CELLS
-        elif is_chip(char):
+        elif is_chip_character(char):
             cells = chip_cells(char)
         found.append(Grapheme(start, end, cells))
         column += cells
     return found
 
 
-def text_cells(text: str, chip_cells: Callable[[str], int]) -> int:
+def text_width_in_cells(text: str, chip_cells: Callable[[str], int]) -> int:
     if text.isascii() and "\t" not in text:
         return len(text)
     return sum(grapheme.cells for grapheme in measure_graphemes(text, chip_cells))

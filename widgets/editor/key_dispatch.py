@@ -3,10 +3,10 @@
 from textual import events
 from textual.widget import Widget
 
-from widgets.textual_internals import own_bindings
+from widgets.textual_internals import active_widget_bindings
 
 
-def consume_event(event: events.Event) -> None:
+def stop_key_event(event: events.Event) -> None:
     """Stops a key event, so that neither another widget nor Textual's default handles it."""
     event.stop()
     event.prevent_default()
@@ -17,8 +17,8 @@ async def run_widget_binding(widget: Widget, event: events.Key) -> bool:
 
     Textual would send the key to the application and back as an action, and letters typed meanwhile would overtake it:
     on a slow line, "abc", Backspace, "x" would leave "abc"."""
-    for binding in own_bindings(widget, event.key):
+    for binding in active_widget_bindings(widget, event.key):
         if not binding.priority and await widget.app.run_action(binding.action, widget):
-            consume_event(event)
+            stop_key_event(event)
             return True
     return False

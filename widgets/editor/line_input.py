@@ -13,15 +13,15 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.editor.key_dispatch import consume_event, run_widget_binding
-from widgets.editor.keys import TEXT_EDITING_KEYS
-from widgets.editor.model import EditorModel
-from widgets.editor.paste import clean_pasted_text
-from widgets.line import RowBuilder, cells
-from widgets.readable_styles import readable_style
+from widgets.editor.editor_keys import TEXT_EDITING_KEYS
+from widgets.editor.editor_model import EditorModel
+from widgets.editor.key_dispatch import run_widget_binding, stop_key_event
+from widgets.editor.paste_cleaning import clean_pasted_text
+from widgets.readable_styles import make_style_readable
+from widgets.row_builder import RowBuilder, cells
 from widgets.terminal import caret
 
-_KEY_BY_ID = {key.id: key for key in TEXT_EDITING_KEYS}
+_TEXT_EDITING_KEY_BY_ID = {key.id: key for key in TEXT_EDITING_KEYS}
 
 
 class LineInput(Widget, can_focus=True):
@@ -110,7 +110,8 @@ class LineInput(Widget, can_focus=True):
             line.add(text)
         else:
             line.add(
-                self.placeholder, readable_style(self.get_component_rich_style("line-input--placeholder"))
+                self.placeholder,
+                make_style_readable(self.get_component_rich_style("line-input--placeholder")),
             )
         strip = line.strip()
         if self.has_focus and caret.must_draw_caret(self):
@@ -128,14 +129,14 @@ class LineInput(Widget, can_focus=True):
 
     async def on_key(self, event: events.Key) -> None:
         if event.character is not None and event.is_printable:
-            consume_event(event)
+            stop_key_event(event)
             self.model.type_text(clean_pasted_text(event.character))
             self._post_change()
         else:
             await run_widget_binding(self, event)
 
     def on_paste(self, event: events.Paste) -> None:
-        consume_event(event)
+        stop_key_event(event)
         self.model.insert(" ".join(clean_pasted_text(event.text[:20_000]).split("\n")).strip())
         self._post_change()
 
@@ -160,7 +161,7 @@ class LineInput(Widget, can_focus=True):
     def action_do(self, id: str) -> None:
         """Runs the editing key with this id on the input's text. Keys that have nothing to do there, such as in an
         empty input, are left to the screen."""
-        key = _KEY_BY_ID[id]
+        key = _TEXT_EDITING_KEY_BY_ID[id]
         if key.needs_text_in_line and not self.model.text:
             raise SkipAction  # the key keeps the meaning that the surrounding screen gives it
         if key.id == "tui.editor.deleteCharForward" and self.model.cursor[1] == len(self.model.text):

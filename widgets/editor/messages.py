@@ -2,10 +2,10 @@
 
 from textual.message import Message
 
-from widgets.editor.chips import ImageAttachment, UnsentPrompt
+from widgets.editor.prompt_chips import ImageAttachment, UnsentPrompt
 
 
-class PromptMessage(Message, namespace="prompt_editor"):
+class PromptSubmissionMessage(Message, namespace="prompt_editor"):
     """The base class of messages with a submitted prompt: its full `text` with all pastes, its images, and `draft`, the
     editor's content, which `restore` shows again."""
 
@@ -16,12 +16,12 @@ class PromptMessage(Message, namespace="prompt_editor"):
         self.draft = draft
 
 
-class Submitted(PromptMessage, namespace="prompt_editor"):
+class Submitted(PromptSubmissionMessage, namespace="prompt_editor"):
     """Message: Enter was pressed in the prompt editor. The application sends the prompt, or steers the running agent
     with it."""
 
 
-class FollowUp(PromptMessage, namespace="prompt_editor"):
+class FollowUp(PromptSubmissionMessage, namespace="prompt_editor"):
     """Message: Alt+Enter was pressed while the agent works. The application sends the prompt when the agent is done."""
 
 

@@ -12,14 +12,14 @@ from typing import Final
 
 from rich.style import Style
 
-from widgets.emulator.grid import GridRow, TerminalGrid
-from widgets.emulator.pen import TextPen
+from widgets.emulator.terminal_grid import TerminalGrid, TerminalGridRow
+from widgets.emulator.terminal_pen import TerminalPen
 
 _MAX_SCROLLBACK_LINES: Final = 5_000
 _MAX_ESCAPE_SEQUENCE_CHARS: Final = 65_536
-_MAX_PARAMETER_DIGITS: Final = 9
+_MAX_CSI_PARAMETER_DIGITS: Final = 9
 """The maximum length of a number; longer ones are ignored."""
-_MAX_PARAMETER_VALUE: Final = 9_999
+_MAX_CSI_PARAMETER_VALUE: Final = 9_999
 _TAB_COLUMNS: Final = 8
 _TERMINAL_TOKEN_PATTERN: Final = re.compile(
     r"(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
@@ -48,7 +48,7 @@ class TerminalEmulator:
         self._lock = threading.RLock()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._unfinished_sequence = ""
-        self._scrollback: deque[GridRow] = deque(maxlen=_MAX_SCROLLBACK_LINES)
+        self._scrollback: deque[TerminalGridRow] = deque(maxlen=_MAX_SCROLLBACK_LINES)
         self._size = (columns, lines)
         self._reset_terminal()
 
@@ -58,8 +58,8 @@ class TerminalEmulator:
         self._alternate_grid = TerminalGrid(columns, lines)
         """The alternate screen, which full-screen programs use and which has no scroll-back."""
         self._grid = self._main_grid
-        self._pen = TextPen()
-        self._saved: tuple[int, int, TextPen] = (0, 0, TextPen())
+        self._pen = TerminalPen()
+        self._saved: tuple[int, int, TerminalPen] = (0, 0, TerminalPen())
         self._is_autowrap_on, self._is_insert_mode_on = True, False
         self._charsets, self._charset = ["B", "B"], 0
         self._last_char = " "
@@ -179,7 +179,7 @@ class TerminalEmulator:
                 self._pen.apply_sgr(parameters)
             return
         numbers = [
-            min(int(part[:_MAX_PARAMETER_DIGITS]), _MAX_PARAMETER_VALUE) if part.isdigit() else 0
+            min(int(part[:_MAX_CSI_PARAMETER_DIGITS]), _MAX_CSI_PARAMETER_VALUE) if part.isdigit() else 0
             for part in parameters.removeprefix(sign)[:_MAX_ESCAPE_SEQUENCE_CHARS].split(";")
         ]
         if sign == "?" and final in "hl":
@@ -311,7 +311,7 @@ class TerminalEmulator:
             self._reply(b"\x1b[%d;%dR" % (y + 1, x + 1))
 
 
-def _styled_pieces(row: GridRow) -> Iterator[tuple[str, Style | None]]:
+def _styled_pieces(row: TerminalGridRow) -> Iterator[tuple[str, Style | None]]:
     start, styles = 0, row.styles
     for at in range(1, len(styles) + 1):
         if at == len(styles) or styles[at] is not styles[start]:

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-_LETTER_BY_ARROW_KEY: Final = {"up": "A", "down": "B", "right": "C", "left": "D", "home": "H", "end": "F"}
-_NUMBER_BY_KEY: Final = {
+_CSI_LETTER_BY_ARROW_KEY: Final = {"up": "A", "down": "B", "right": "C", "left": "D", "home": "H", "end": "F"}
+_CSI_NUMBER_BY_KEY: Final = {
     "insert": 2,
     "delete": 3,
     "pageup": 5,
@@ -17,8 +17,14 @@ _NUMBER_BY_KEY: Final = {
     "f11": 23,
     "f12": 24,
 }
-_LETTER_BY_FUNCTION_KEY: Final = {"f1": "P", "f2": "Q", "f3": "R", "f4": "S"}
-_TEXT_BY_PLAIN_KEY: Final = {"enter": "\r", "tab": "\t", "backspace": "\x7f", "escape": "\x1b", "space": " "}
+_SS3_LETTER_BY_FUNCTION_KEY: Final = {"f1": "P", "f2": "Q", "f3": "R", "f4": "S"}
+_SENT_TEXT_BY_PLAIN_KEY: Final = {
+    "enter": "\r",
+    "tab": "\t",
+    "backspace": "\x7f",
+    "escape": "\x1b",
+    "space": " ",
+}
 _CONTROL_CHARACTER_BY_KEY: Final = {
     "space": "\0",
     "at": "\0",
@@ -34,7 +40,7 @@ _CONTROL_CHARACTER_BY_KEY: Final = {
 }
 
 
-def encode_key(key: str, character: str | None, *, has_application_keys: bool) -> bytes:
+def encode_key_for_terminal(key: str, character: str | None, *, has_application_keys: bool) -> bytes:
     """Returns the bytes that a terminal sends for a key name (`ctrl+c`, `shift+up`); empty for a key that sends
     nothing."""
     *given, name = key.split("+") if key != "+" else ["+"]
@@ -51,7 +57,7 @@ def encode_key(key: str, character: str | None, *, has_application_keys: bool) -
         )
     if name == "tab" and "shift" in modifiers:
         return b"\x1b[Z"
-    text = _TEXT_BY_PLAIN_KEY.get(name) or character or (name if len(name) == 1 else "")
+    text = _SENT_TEXT_BY_PLAIN_KEY.get(name) or character or (name if len(name) == 1 else "")
     return (prefix + text).encode("utf-8", "ignore") if text else b""
 
 
@@ -59,22 +65,26 @@ def _encode_special_key(name: str, modifiers: set[str], *, has_application_keys:
     """Returns the bytes that a terminal sends for an arrow, paging or function key, whose modifiers are sent as a
     number."""
     number = 1 + ("shift" in modifiers) + 2 * ("alt" in modifiers) + 4 * ("ctrl" in modifiers)
-    if name in _LETTER_BY_ARROW_KEY:
+    if name in _CSI_LETTER_BY_ARROW_KEY:
         if number > 1:
-            return f"\x1b[1;{number}{_LETTER_BY_ARROW_KEY[name]}"
-        return ("\x1bO" if has_application_keys else "\x1b[") + _LETTER_BY_ARROW_KEY[name]
-    if name in _LETTER_BY_FUNCTION_KEY:
+            return f"\x1b[1;{number}{_CSI_LETTER_BY_ARROW_KEY[name]}"
+        return ("\x1bO" if has_application_keys else "\x1b[") + _CSI_LETTER_BY_ARROW_KEY[name]
+    if name in _SS3_LETTER_BY_FUNCTION_KEY:
         return (
-            f"\x1b[1;{number}{_LETTER_BY_FUNCTION_KEY[name]}"
+            f"\x1b[1;{number}{_SS3_LETTER_BY_FUNCTION_KEY[name]}"
             if number > 1
-            else "\x1bO" + _LETTER_BY_FUNCTION_KEY[name]
+            else "\x1bO" + _SS3_LETTER_BY_FUNCTION_KEY[name]
         )
-    if name in _NUMBER_BY_KEY:
-        return f"\x1b[{_NUMBER_BY_KEY[name]};{number}~" if number > 1 else f"\x1b[{_NUMBER_BY_KEY[name]}~"
+    if name in _CSI_NUMBER_BY_KEY:
+        return (
+            f"\x1b[{_CSI_NUMBER_BY_KEY[name]};{number}~"
+            if number > 1
+            else f"\x1b[{_CSI_NUMBER_BY_KEY[name]}~"
+        )
     return ""
 
 
-def encode_paste(text: str, *, has_bracketed_paste: bool) -> bytes:
+def encode_paste_for_terminal(text: str, *, has_bracketed_paste: bool) -> bytes:
     """Returns the bytes that a terminal sends for a pasted text; an end mark of a bracketed paste inside the text is
     removed."""
     text = text.replace("\x1b", "").replace("\r\n", "\r").replace("\n", "\r")

@@ -14,12 +14,12 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets.emulator.emulator import TerminalEmulator
-from widgets.emulator.emulator_keys import encode_key, encode_paste
-from widgets.line import plain_line
+from widgets.emulator.emulator_keys import encode_key_for_terminal, encode_paste_for_terminal
+from widgets.row_builder import clean_single_line
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
 
-_CURSOR_STYLE = Style(reverse=True)
-TITLE_AND_HINT_ROWS = 2
+_TERMINAL_CURSOR_STYLE = Style(reverse=True)
+TERMINAL_TITLE_AND_HINT_ROWS = 2
 """Rows of the screen for title and key hints, which the program does not get."""
 
 
@@ -49,7 +49,7 @@ class TerminalView(Widget, can_focus=True):
         x, line = self._emulator.cursor
         if line == y and self.has_focus and self._emulator.has_cursor:
             before, at, after = strip.divide([x, x + 1, self.size.width])
-            strip = Strip.join([before, at.apply_style(_CURSOR_STYLE), after])
+            strip = Strip.join([before, at.apply_style(_TERMINAL_CURSOR_STYLE), after])
         return strip
 
     def on_resize(self, event: events.Resize) -> None:
@@ -62,13 +62,15 @@ class TerminalView(Widget, can_focus=True):
         event.stop()
         event.prevent_default()
         self._send_to_program(
-            encode_key(event.key, event.character, has_application_keys=self._emulator.has_application_keys)
+            encode_key_for_terminal(
+                event.key, event.character, has_application_keys=self._emulator.has_application_keys
+            )
         )
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
         self._send_to_program(
-            encode_paste(event.text, has_bracketed_paste=self._emulator.has_bracketed_paste)
+            encode_paste_for_terminal(event.text, has_bracketed_paste=self._emulator.has_bracketed_paste)
         )
 
 
@@ -100,7 +102,7 @@ class TerminalScreen(ModalScreen[None]):
         is_started_by_user: bool = False,
     ) -> None:
         super().__init__(classes="full-height")
-        self._title = plain_line(title)
+        self._title = clean_single_line(title)
         self._send_to_program = send
         self._kill_program = kill
         self._is_started_by_user = is_started_by_user

@@ -10,12 +10,12 @@ ImageProtocol = Literal["kitty", "placements", "iterm2", "sixel", "blocks"]
 such cells."""
 PixelRows = tuple[tuple[str, ...], ...]
 """Rows of colours (`#rrggbb`), two for each row of cells; empty where the image is transparent."""
-MAX_BASE64_CHARS = 24_000_000
+MAX_IMAGE_BASE64_CHARS = 24_000_000
 """The maximum length of base64 data that is decoded."""
 IMAGE_TOO_LARGE_TEXT = "too large to show"
 
 
-class DrawnImage(msgspec.Struct, eq=False):
+class DisplayableImage(msgspec.Struct, eq=False):
     """An image ready to be shown at one size: as half blocks, and how the terminal draws or stores it in its image
     protocol."""
 

@@ -7,7 +7,12 @@ import base64
 import io
 from typing import TYPE_CHECKING, NamedTuple
 
-from widgets.graphics.drawn_image import IMAGE_TOO_LARGE_TEXT, MAX_BASE64_CHARS, ImageProtocol, PixelRows
+from widgets.graphics.drawn_image import (
+    IMAGE_TOO_LARGE_TEXT,
+    MAX_IMAGE_BASE64_CHARS,
+    ImageProtocol,
+    PixelRows,
+)
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -19,7 +24,7 @@ _ACCEPTED_IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 IMAGE_UNREADABLE_TEXT = "cannot be read"
 
 
-class CellBox(NamedTuple):
+class ImageCellBox(NamedTuple):
     """The columns and rows that an image fills, and the size of a cell in pixels."""
 
     columns: int
@@ -28,7 +33,7 @@ class CellBox(NamedTuple):
     cell_height: int
 
 
-class ImageDrawing(NamedTuple):
+class EncodedImage(NamedTuple):
     """An image encoded at one size: its pixels as half blocks, and its data in the terminal's protocol."""
 
     pixels: PixelRows
@@ -37,10 +42,10 @@ class ImageDrawing(NamedTuple):
     """The approximate number of bytes that the image uses in the terminal."""
 
 
-def draw_image_data(data: str, box: CellBox, protocol: ImageProtocol) -> ImageDrawing | str:
+def encode_image_data(data: str, box: ImageCellBox, protocol: ImageProtocol) -> EncodedImage | str:
     """Decodes a base64 image and scales it to a box of cells; returns its drawing for the given protocol, or the reason
     why it cannot be shown."""
-    if len(data) > MAX_BASE64_CHARS:
+    if len(data) > MAX_IMAGE_BASE64_CHARS:
         return IMAGE_TOO_LARGE_TEXT
     from PIL import Image, ImageOps  # noqa: PLC0415  (at the first image)
 
@@ -68,10 +73,10 @@ def _convert_to_eight_bits(image: "Picture") -> "Picture":
     return image
 
 
-def _draw_image(image: "Picture", box: CellBox, protocol: ImageProtocol) -> ImageDrawing:
+def _draw_image(image: "Picture", box: ImageCellBox, protocol: ImageProtocol) -> EncodedImage:
     pixels = _draw_half_blocks(image, box)
     if protocol == "blocks":
-        return ImageDrawing(pixels)
+        return EncodedImage(pixels)
     if protocol == "sixel":
         return _draw_sixel(image, box, pixels)
     width, height = _fit_size(image, box.columns * box.cell_width, box.rows * box.cell_height)
@@ -84,7 +89,7 @@ def _draw_image(image: "Picture", box: CellBox, protocol: ImageProtocol) -> Imag
     text = base64.b64encode(png).decode("ascii")
     if protocol == "iterm2":
         text = _encode_iterm2(text, len(png), box.columns, box.rows)
-    return ImageDrawing(pixels, text, 4 * image.width * image.height)
+    return EncodedImage(pixels, text, 4 * image.width * image.height)
 
 
 def _encode_iterm2(png: str, byte_count: int, columns: int, rows: int) -> str:
@@ -93,7 +98,7 @@ def _encode_iterm2(png: str, byte_count: int, columns: int, rows: int) -> str:
     return f"\x1b]1337;File={how}:{png}\x07"
 
 
-def _draw_sixel(image: "Picture", box: CellBox, pixels: PixelRows) -> ImageDrawing:
+def _draw_sixel(image: "Picture", box: ImageCellBox, pixels: PixelRows) -> EncodedImage:
     """Encodes the image in sixel at the size of the box, since the terminal draws every pixel as it
     is."""
     from PIL import Image  # noqa: PLC0415  (at the first image)
@@ -103,12 +108,12 @@ def _draw_sixel(image: "Picture", box: CellBox, pixels: PixelRows) -> ImageDrawi
     width = box.columns * box.cell_width
     height = box.rows * box.cell_height // sixel.SIXEL_BAND_ROWS * sixel.SIXEL_BAND_ROWS
     if not height:
-        return ImageDrawing(pixels)
+        return EncodedImage(pixels)
     inner = image.resize(_fit_size(image, width, height, grows=True))
     whole = Image.new("RGBA", (width, height))
     whole.paste(inner, ((width - inner.width) // 2, (height - inner.height) // 2))
     data = sixel.encode_sixel(whole)
-    return ImageDrawing(pixels, data, len(data))
+    return EncodedImage(pixels, data, len(data))
 
 
 def _fit_size(image: "Picture", width: int, height: int, *, grows: bool = False) -> tuple[int, int]:
@@ -123,7 +128,7 @@ def _encode_png(image: "Picture") -> bytes:
     return out.getvalue()
 
 
-def _draw_half_blocks(image: "Picture", box: CellBox) -> PixelRows:
+def _draw_half_blocks(image: "Picture", box: ImageCellBox) -> PixelRows:
     from PIL import Image  # noqa: PLC0415  (at the first image)
 
     columns, rows = box.columns, 2 * box.rows

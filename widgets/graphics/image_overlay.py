@@ -13,16 +13,16 @@ from typing import NamedTuple
 from textual.strip import Strip
 
 from widgets.graphics import kitty
-from widgets.graphics.drawn_image import DrawnImage
+from widgets.graphics.drawn_image import DisplayableImage
 from widgets.graphics.image_marks import read_image_mark
-from widgets.terminal.written_runs import WrittenRow, WrittenRun
+from widgets.terminal.written_cell_runs import WrittenCellRun, WrittenScreenRow
 
-SECONDS_WITHOUT_MOVEMENT = 0.2
+IMAGE_SETTLE_SECONDS = 0.2
 """Seconds without movement before an image is drawn, so that nothing is drawn while scrolling."""
 _MAX_CACHED_IMAGE_STRIPS = 512
 
 
-class ImagePlace(NamedTuple):
+class ImagePosition(NamedTuple):
     """An image's position on the screen: its token and its upper left cell."""
 
     token: int
@@ -44,7 +44,7 @@ class ImageOverlay:
 
     def __init__(
         self,
-        image_of: Callable[[int], DrawnImage | None],
+        image_of: Callable[[int], DisplayableImage | None],
         write: Callable[[str], None],
         lines: Callable[[], int],
     ) -> None:
@@ -53,8 +53,8 @@ class ImageOverlay:
         self._image_of = image_of
         self._write = write
         self._terminal_height = lines
-        self._drawn_images: dict[ImagePlace, DrawnImage] = {}
-        self._visible_places: set[ImagePlace] = set()
+        self._drawn_images: dict[ImagePosition, DisplayableImage] = {}
+        self._visible_places: set[ImagePosition] = set()
         self._image_cells_by_strip: OrderedDict[int, tuple[Strip, list[_ImageCells]]] = OrderedDict()
         """The image cells of each strip, by the strip's id; the strip is kept so that its id is not reused."""
         self._timer: asyncio.TimerHandle | None = None
@@ -62,7 +62,7 @@ class ImageOverlay:
         """Whether any image was ever drawn over cells."""
 
     @property
-    def drawn_places(self) -> frozenset[ImagePlace]:
+    def drawn_image_positions(self) -> frozenset[ImagePosition]:
         return frozenset(self._drawn_images)
 
     def covers_rows(self, top: int, bottom: int) -> bool:
@@ -71,7 +71,9 @@ class ImageOverlay:
             place.y < bottom and place.y + image.rows > top for place, image in self._drawn_images.items()
         )
 
-    def clear_before_write(self, rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]) -> str:
+    def clear_images_before_write(
+        self, rows: dict[int, WrittenScreenRow], wanted: dict[int, list[WrittenCellRun]]
+    ) -> str:
         """Returns the output that removes the images whose cells are about to be overwritten; their other cells are
         added to those to be sent."""
         out: list[str] = []
@@ -83,10 +85,10 @@ class ImageOverlay:
 
     def _is_overwritten(
         self,
-        place: ImagePlace,
-        image: DrawnImage,
-        rows: dict[int, WrittenRow],
-        wanted: dict[int, list[WrittenRun]],
+        place: ImagePosition,
+        image: DisplayableImage,
+        rows: dict[int, WrittenScreenRow],
+        wanted: dict[int, list[WrittenCellRun]],
     ) -> bool:
         for y in range(place.y, place.y + image.rows):
             row = rows.get(y, {})
@@ -108,10 +110,10 @@ class ImageOverlay:
             self._timer = None
         return "".join(self._remove_image(place, image) for place, image in tuple(self._drawn_images.items()))
 
-    def _remove_image(self, place: ImagePlace, image: DrawnImage) -> str:
+    def _remove_image(self, place: ImagePosition, image: DisplayableImage) -> str:
         del self._drawn_images[place]
         out = (
-            kitty.remove_placement_sequence(image.kitty_id, _kitty_placement_id(place))
+            kitty.kitty_hide_image_sequence(image.kitty_id, _kitty_placement_id(place))
             if image.kitty_id
             else ""
         )
@@ -119,10 +121,10 @@ class ImageOverlay:
             out += f"\x1b[{y + 1};{place.x + 1}H\x1b[0m\x1b[{image.columns}X"
         return out
 
-    def schedule_drawing(self, rows: dict[int, WrittenRow]) -> None:
+    def schedule_drawing(self, rows: dict[int, WrittenScreenRow]) -> None:
         """Called after each frame: finds the fully visible images, and starts the timer after which those not drawn yet
         are drawn, if they do not move."""
-        seen = set(self._find_fully_visible_images(rows)) if self.is_used else set[ImagePlace]()
+        seen = set(self._find_fully_visible_images(rows)) if self.is_used else set[ImagePosition]()
         if seen == self._visible_places:
             return
         self._visible_places = seen
@@ -131,7 +133,7 @@ class ImageOverlay:
             self._timer = None
         if seen - self._drawn_images.keys():
             self._timer = asyncio.get_running_loop().call_later(
-                SECONDS_WITHOUT_MOVEMENT, self._draw_visible_images
+                IMAGE_SETTLE_SECONDS, self._draw_visible_images
             )
 
     def _draw_visible_images(self) -> None:
@@ -144,19 +146,19 @@ class ImageOverlay:
                 out.append(f"\x1b[{place.y + 1};{place.x + 1}H")
                 out.append(
                     image.drawing_sequence
-                    or kitty.show_placement_sequence(
+                    or kitty.kitty_show_image_sequence(
                         image.kitty_id, _kitty_placement_id(place), image.columns, image.rows
                     )
                 )
         if out:
             self._write("\x1b7" + "".join(out) + "\x1b8")
 
-    def _find_fully_visible_images(self, rows: dict[int, WrittenRow]) -> Iterable[ImagePlace]:
-        found: dict[ImagePlace, set[int]] = {}
+    def _find_fully_visible_images(self, rows: dict[int, WrittenScreenRow]) -> Iterable[ImagePosition]:
+        found: dict[ImagePosition, set[int]] = {}
         for y, row in rows.items():
             for run in row.values():
                 for part in self._image_cells_of(run.strip):
-                    place = ImagePlace(part.token, run.x + part.x, y - part.row)
+                    place = ImagePosition(part.token, run.x + part.x, y - part.row)
                     image = self._image_of(part.token)
                     if image is not None and part.end - part.x == image.columns:
                         found.setdefault(place, set()).add(part.row)
@@ -192,7 +194,10 @@ class ImageOverlay:
 
 
 def _request_cells_again(
-    place: ImagePlace, image: DrawnImage, rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]
+    place: ImagePosition,
+    image: DisplayableImage,
+    rows: dict[int, WrittenScreenRow],
+    wanted: dict[int, list[WrittenCellRun]],
 ) -> None:
     """Adds the cells that a removed image covered to the cells to be sent, before other output of their row."""
     for y in range(place.y, place.y + image.rows):
@@ -204,6 +209,6 @@ def _request_cells_again(
                 runs.insert(0, run)
 
 
-def _kitty_placement_id(place: ImagePlace) -> int:
+def _kitty_placement_id(place: ImagePosition) -> int:
     """Returns the number that identifies an image's position in kitty's protocol."""
     return 1 + place.y * 1000 + place.x

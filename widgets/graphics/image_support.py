@@ -11,13 +11,13 @@ from rich.color import ColorSystem
 
 from widgets.graphics import kitty, terminal_replies
 from widgets.graphics.drawn_image import ImageProtocol
-from widgets.graphics.terminal_replies import TerminalFeatures
+from widgets.graphics.terminal_replies import TerminalImageFeatures
 from widgets.terminal.terminal_control import wrap_for_multiplexer
 
 if TYPE_CHECKING:
     from widgets.graphics.tmux import TmuxPane
 
-ImageSetting = Literal["auto", "kitty", "iterm2", "sixel", "blocks"]
+ImageProtocolSetting = Literal["auto", "kitty", "iterm2", "sixel", "blocks"]
 _DEFAULT_IMAGE_ID_FAMILY = 0xBA
 _DEFAULT_CELL_PIXELS = (10, 20)
 _MAX_CELL_PIXELS = (32, 64)
@@ -25,22 +25,22 @@ _MAX_IMAGE_FAILURES = 3
 """After this many images that the terminal failed to show, images are drawn as half blocks."""
 
 
-class ImageSupport:
+class TerminalImageSupport:
     """What one terminal supports: the image protocol to use, and the size of a cell."""
 
     def __init__(
         self,
-        setting: ImageSetting,
+        setting: ImageProtocolSetting,
         *,
         env: Mapping[str, str] = os.environ,
         find_program: Callable[[str], str | None] = lambda name: None,
         color_system: Callable[[], ColorSystem] = lambda: ColorSystem.TRUECOLOR,
     ) -> None:
-        self.setting: ImageSetting = setting
+        self.setting: ImageProtocolSetting = setting
         self._env = env
         self._find_program = find_program
         self._color_system = color_system
-        self._features = TerminalFeatures()
+        self._features = TerminalImageFeatures()
         self._tmux_pane: TmuxPane | None = None
         self._failures = 0
         self.is_in_tmux = bool(env.get("TMUX"))
@@ -70,7 +70,7 @@ class ImageSupport:
         if pane is None or not pane.passes_sequences or self.setting not in ("auto", "kitty"):
             return "blocks"
         has_answered = self._features.has_kitty and pane.terminal_name.lower().startswith(
-            terminal_replies.PLACEHOLDER_TERMINALS
+            terminal_replies.KITTY_PLACEHOLDER_TERMINALS
         )
         return "kitty" if has_answered or self.setting == "kitty" else "blocks"
 
@@ -98,8 +98,8 @@ class ImageSupport:
         terminal would print them."""
         is_wanted = self.setting != "blocks" and "NO_COLOR" not in self._env
         return (
-            terminal_replies.all_support_queries()
-            if is_wanted and terminal_replies.can_query_terminal(self._env)
+            terminal_replies.all_image_support_queries()
+            if is_wanted and terminal_replies.can_query_image_support(self._env)
             else ""
         )
 
@@ -107,10 +107,10 @@ class ImageSupport:
         """Records a terminal's reply about images; returns whether it is the first sign that the terminal supports
         kitty's protocol."""
         before = self._features
-        self._features = before.with_reply(answer)
+        self._features = before.updated_by_reply(answer)
         return self._features.has_kitty and not before.has_kitty
 
-    def note_failure(self) -> None:
+    def record_image_failure(self) -> None:
         self._failures += 1
 
     async def query_tmux(self, send: Callable[[str], None]) -> bool:
@@ -126,7 +126,7 @@ class ImageSupport:
         )
         self._tmux_pane = pane
         if pane.passes_sequences and pane.is_in_front and not self._features.has_kitty:
-            send(self.wrap_for_tmux(kitty.kitty_support_query(terminal_replies.QUERY_IMAGE_ID)))
+            send(self.wrap_for_tmux(kitty.kitty_support_query(terminal_replies.KITTY_QUERY_IMAGE_ID)))
         return pane.passes_sequences and pane.is_visible
 
     @property
@@ -139,7 +139,7 @@ class ImageSupport:
         return wrap_for_multiplexer(sequence, self._env) if self.is_in_tmux else sequence
 
 
-def _choose_best_protocol(known: TerminalFeatures) -> ImageProtocol:
+def _choose_best_protocol(known: TerminalImageFeatures) -> ImageProtocol:
     if known.has_kitty and known.has_placeholders:
         return "kitty"
     if known.has_inline_files:

@@ -14,20 +14,20 @@ from weakref import WeakSet
 from textual.app import App
 
 from widgets.graphics import kitty, terminal_replies
-from widgets.graphics.drawn_image import DrawnImage, ImageProtocol
+from widgets.graphics.drawn_image import DisplayableImage, ImageProtocol
 from widgets.graphics.image_overlay import ImageOverlay
-from widgets.graphics.image_support import ImageSetting, ImageSupport
+from widgets.graphics.image_support import ImageProtocolSetting, TerminalImageSupport
 
 if TYPE_CHECKING:
-    from widgets.graphics.image_drawing import ImageDrawing
+    from widgets.graphics.image_drawing import EncodedImage
 
-_MAX_STORED_IMAGES = 64
-_MAX_TERMINAL_MEMORY_BYTES = 100_000_000
+_MAX_IMAGES_STORED_BY_TERMINAL = 64
+_MAX_TERMINAL_IMAGE_BYTES = 100_000_000
 _IMAGE_ARRIVAL_TIMEOUT = 2.0
 """Seconds to wait for the terminal's reply about an image sent through tmux."""
 
 
-class ImageWatcher(Protocol):
+class ImageChangeListener(Protocol):
     """The protocol of objects that draw images and are notified when they must be drawn again."""
 
     def images_changed(self) -> None:
@@ -38,24 +38,32 @@ def terminal_images_of_app(app: App[object]) -> "TerminalImages":
     """Returns the images of an application's terminal; an application without a terminal gets some that show half
     blocks."""
     images = getattr(app, "images", None)
-    return images if isinstance(images, TerminalImages) else TerminalImages(print, ImageSupport("blocks"))
+    return (
+        images
+        if isinstance(images, TerminalImages)
+        else TerminalImages(print, TerminalImageSupport("blocks"))
+    )
 
 
 class TerminalImages:
     """Creates, sends and caches the images of one terminal."""
 
     def __init__(
-        self, write: Callable[[str], None], ability: ImageSupport, *, lines: Callable[[], int] = lambda: 0
+        self,
+        write: Callable[[str], None],
+        ability: TerminalImageSupport,
+        *,
+        lines: Callable[[], int] = lambda: 0,
     ) -> None:
         """Creates the images of a terminal. `write` sends a sequence to the terminal after the current frame. `lines`
         returns the terminal's height."""
         self._write = write
         self._image_support = ability
-        self._watchers: WeakSet[ImageWatcher] = WeakSet()
-        self._cached_images: OrderedDict[tuple[object, ...], DrawnImage] = OrderedDict()
+        self._watchers: WeakSet[ImageChangeListener] = WeakSet()
+        self._cached_images: OrderedDict[tuple[object, ...], DisplayableImage] = OrderedDict()
         self._image_id_count = 0
         self._is_terminal_left = False
-        self._images_to_retry: deque[DrawnImage] = deque(maxlen=_MAX_STORED_IMAGES)
+        self._images_to_retry: deque[DisplayableImage] = deque(maxlen=_MAX_IMAGES_STORED_BY_TERMINAL)
         """Images drawn as half blocks only because tmux's pane was hidden or tmux did not pass them on."""
         self._unconfirmed_images: dict[int, asyncio.Future[bool]] = {}
         """Images whose arrival the terminal has not confirmed yet."""
@@ -65,7 +73,7 @@ class TerminalImages:
 
     # -- setting, replies and lifecycle --------------------------------------------------------------------
 
-    def apply_setting(self, setting: ImageSetting) -> None:
+    def apply_setting(self, setting: ImageProtocolSetting) -> None:
         """Applies the setting for the image protocol: to new images, and to those on the screen, which are drawn
         again."""
         if setting != self._image_support.setting:
@@ -80,13 +88,13 @@ class TerminalImages:
         if self._is_terminal_left:
             return
         before = self._image_support.protocol
-        number, is_held = terminal_replies.parse_image_reply(answer)
+        number, is_held = terminal_replies.parse_kitty_image_reply(answer)
         if number in self._unconfirmed_images and not self._unconfirmed_images[number].done():
             self._unconfirmed_images[number].set_result(is_held)
         elif number and not is_held:
             self._handle_refusal(number)
         if self._image_support.record_reply(answer):
-            self._send_sequence(kitty.delete_image_family_sequence(self._image_support.image_id_family))
+            self._send_sequence(kitty.kitty_delete_image_family_sequence(self._image_support.image_id_family))
         self._change_protocol(before)
 
     def begin_terminal_use(self) -> str:
@@ -114,7 +122,7 @@ class TerminalImages:
         self._images_to_retry.clear()
         self._notify_watchers()
 
-    def add_watcher(self, watcher: ImageWatcher) -> None:
+    def add_image_listener(self, watcher: ImageChangeListener) -> None:
         """Registers an object that is notified when images change, as long as it exists."""
         self._watchers.add(watcher)
 
@@ -143,20 +151,22 @@ class TerminalImages:
 
     # -- creating, sending, caching ------------------------------------------------------------------------
 
-    async def draw_image(self, data: str, columns: int, rows: int) -> DrawnImage | str:
+    async def draw_image(self, data: str, columns: int, rows: int) -> DisplayableImage | str:
         """Draws an image for the given number of cells and sends it to the terminal; returns it, or the reason why it
         cannot be shown. `data` is base64."""
-        from widgets.graphics.image_drawing import CellBox, draw_image_data  # noqa: PLC0415  (at the first image)
+        from widgets.graphics.image_drawing import ImageCellBox, encode_image_data  # noqa: PLC0415  (at the first image)
 
         async with self._drawing_slot:
             while True:
                 if (kept := self.cached_image(data, columns, rows)) is not None:
                     return kept
                 protocol, cell = self._image_support.protocol, self._image_support.cell_size
-                made = await asyncio.to_thread(draw_image_data, data, CellBox(columns, rows, *cell), protocol)
+                made = await asyncio.to_thread(
+                    encode_image_data, data, ImageCellBox(columns, rows, *cell), protocol
+                )
                 if isinstance(made, str):
                     return made
-                image = DrawnImage(
+                image = DisplayableImage(
                     made.pixels, _image_cache_key(data, columns, rows, protocol, cell), columns, rows
                 )
                 if not await self._send_image(image, made, protocol):
@@ -168,7 +178,7 @@ class TerminalImages:
                     continue
                 return image
 
-    def cached_image(self, data: str, columns: int, rows: int) -> DrawnImage | None:
+    def cached_image(self, data: str, columns: int, rows: int) -> DisplayableImage | None:
         """Returns the image drawn earlier for the same data, size and protocol, which then counts as recently used;
         None if it is not cached."""
         image = self._cached_images.get(
@@ -178,12 +188,14 @@ class TerminalImages:
             self._cached_images.move_to_end(image.cache_key)
         return image
 
-    def mark_used(self, image: DrawnImage) -> None:
+    def mark_image_used(self, image: DisplayableImage) -> None:
         """Marks the image as recently used, so that others are removed before it."""
         if image.cache_key in self._cached_images:
             self._cached_images.move_to_end(image.cache_key)
 
-    async def _send_image(self, image: DrawnImage, made: "ImageDrawing", protocol: ImageProtocol) -> bool:
+    async def _send_image(
+        self, image: DisplayableImage, made: "EncodedImage", protocol: ImageProtocol
+    ) -> bool:
         """Sends a drawn image to the terminal, unless its protocol sends it at each drawing; returns whether it can be
         shown."""
         is_in_tmux = self._image_support.is_in_tmux and protocol == "kitty"
@@ -198,17 +210,17 @@ class TerminalImages:
         )
         if protocol not in ("kitty", "placements"):
             return True
-        colour = kitty.IMAGE_ID_COLOURS[self._image_id_count % len(kitty.IMAGE_ID_COLOURS)]
-        number = kitty.make_image_id(self._image_support.image_id_family, colour)
+        colour = kitty.KITTY_IMAGE_ID_COLOURS[self._image_id_count % len(kitty.KITTY_IMAGE_ID_COLOURS)]
+        number = kitty.make_kitty_image_id(self._image_support.image_id_family, colour)
         is_answered = is_in_tmux and self._image_support.is_pane_in_front
         has_cells = protocol == "kitty"
-        parts = kitty.image_transmission_sequences(
+        parts = kitty.kitty_image_upload_sequences(
             number, made.data, image.columns, image.rows, has_cells=has_cells, is_answered=is_answered
         )
         for part in parts:
             self._send_sequence(part)
         if is_answered and not await self._is_arrival_confirmed(number):
-            self._send_sequence(kitty.delete_image_sequence(number))
+            self._send_sequence(kitty.kitty_delete_image_sequence(number))
             return False
         image.kitty_id, image.placeholder_colour, image.has_placeholders = number, colour, has_cells
         return True
@@ -224,11 +236,12 @@ class TerminalImages:
         finally:
             del self._unconfirmed_images[number]
 
-    def _cache_image(self, image: DrawnImage) -> None:
+    def _cache_image(self, image: DisplayableImage) -> None:
         self.overlay.is_used = self.overlay.is_used or bool(image.overlay_token)
         self._cached_images[image.cache_key] = image
         while len(self._cached_images) > 1 and (
-            len(self._cached_images) > _MAX_STORED_IMAGES or self._cached_memory > _MAX_TERMINAL_MEMORY_BYTES
+            len(self._cached_images) > _MAX_IMAGES_STORED_BY_TERMINAL
+            or self._cached_memory > _MAX_TERMINAL_IMAGE_BYTES
         ):
             _, oldest = self._cached_images.popitem(last=False)
             self._write(self._delete_sequence(oldest))
@@ -237,7 +250,7 @@ class TerminalImages:
     def _cached_memory(self) -> int:
         return sum(image.terminal_memory for image in self._cached_images.values())
 
-    def _image_with_token(self, token: int) -> DrawnImage | None:
+    def _image_with_token(self, token: int) -> DisplayableImage | None:
         return next((image for image in self._cached_images.values() if image.overlay_token == token), None)
 
     def _handle_refusal(self, number: int) -> None:
@@ -246,7 +259,7 @@ class TerminalImages:
         for image in self._cached_images.values():
             if image.kitty_id == number and not image.is_refused:
                 image.is_refused = True
-                self._image_support.note_failure()
+                self._image_support.record_image_failure()
                 self._notify_watchers()
 
     def _delete_all_images(self) -> str:
@@ -254,10 +267,10 @@ class TerminalImages:
         self._cached_images.clear()
         return gone
 
-    def _delete_sequence(self, image: DrawnImage) -> str:
+    def _delete_sequence(self, image: DisplayableImage) -> str:
         image.is_stale = True
         return (
-            self._image_support.wrap_for_tmux(kitty.delete_image_sequence(image.kitty_id))
+            self._image_support.wrap_for_tmux(kitty.kitty_delete_image_sequence(image.kitty_id))
             if image.kitty_id
             else ""
         )

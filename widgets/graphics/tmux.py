@@ -8,7 +8,7 @@ _TMUX_PANE_FORMAT = (
     "#{pane_active} #{window_active} #{window_zoomed_flag} #{session_attached} #{allow-passthrough} "
     "#{client_termtype}"
 )
-_TMUX_TIMEOUT = 2.0
+_TMUX_QUERY_TIMEOUT = 2.0
 _VARIABLES_PASSED_TO_TMUX = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TERM", "TMUX", "TMUX_TMPDIR")
 
 
@@ -39,7 +39,7 @@ def query_tmux_pane(program: str, pane: str, env: Mapping[str, str]) -> TmuxPane
             env={name: env[name] for name in _VARIABLES_PASSED_TO_TMUX if name in env},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_TMUX_TIMEOUT,
+            timeout=_TMUX_QUERY_TIMEOUT,
             check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError):

@@ -16,30 +16,30 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from widgets import textual_internals as textual_inside
-from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
-from widgets.lists.filtering import MatchedRow, find_matched_positions
-from widgets.lists.rows import ListRow, Tone
-from widgets.readable_styles import readable_style, selected_row_style
+from widgets.lists.list_rows import ListRow, RowTone
+from widgets.lists.row_filter import MatchedListRow, find_matched_positions
+from widgets.readable_styles import make_style_readable, selected_row_style
+from widgets.row_builder import RIGHT_MARGIN_CELLS, RowBuilder, cells, clean_single_line
 
-ALL_TONES: tuple[str, ...] = get_args(Tone)
-_ROW_STYLE_NAMES = (*ALL_TONES, "match", "prefix", "heading", "mark")
-_MAX_CACHED_ROWS = 500
-_BOLD = Style(bold=True)
+ALL_ROW_TONES: tuple[str, ...] = get_args(RowTone)
+_LIST_ROW_STYLE_NAMES = (*ALL_ROW_TONES, "match", "prefix", "heading", "mark")
+_MAX_CACHED_LIST_ROWS = 500
+_BOLD_STYLE = Style(bold=True)
 MIN_CUT_WORD_CELLS = 4
 """The minimum number of cells for a cut word; with less space it is omitted."""
-MIN_TERMINAL_ROWS_FOR_HEADS = 16
+MIN_TERMINAL_ROWS_FOR_COLUMN_HEADS = 16
 """Rows of a terminal from which lists show the heads of their columns."""
-MAX_ROW_CELLS = 118
+MAX_LIST_ROW_CELLS = 118
 """The width at which right-aligned text ends on wider pages, unless a row needs more."""
 
 
-class VisibleRows(Protocol):
+class ListRowSequence(Protocol):
     """The protocol of the rows that a list shows: a sequence, or an object that creates each row when it becomes
     visible."""
 
     def __len__(self) -> int: ...
-    def __getitem__(self, at: int, /) -> MatchedRow: ...
-    def __iter__(self) -> Iterator[MatchedRow]: ...
+    def __getitem__(self, at: int, /) -> MatchedListRow: ...
+    def __iter__(self) -> Iterator[MatchedListRow]: ...
 
 
 class RowList(ScrollView, can_focus=False):
@@ -53,7 +53,7 @@ class RowList(ScrollView, can_focus=False):
         Binding("home", "edge(False)", "First", show=False, id="tui.select.first"),
         Binding("end", "edge(True)", "Last", show=False, id="tui.select.last"),
     ]
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"list--{name}" for name in (*_ROW_STYLE_NAMES, "cursor")}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"list--{name}" for name in (*_LIST_ROW_STYLE_NAMES, "cursor")}
     DEFAULT_CSS = "RowList { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
 
     class Moved(Message):
@@ -88,12 +88,12 @@ class RowList(ScrollView, can_focus=False):
         """Whether the letters of a searched word may be apart."""
         self.column_heads = heads
         """The heads of the columns, in a row that does not scroll."""
-        self.visible_rows: VisibleRows = [MatchedRow(row) for row in rows]
+        self.visible_rows: ListRowSequence = [MatchedListRow(row) for row in rows]
         self.empty_text = empty
         self.filter_text = ""
         self._current_index = -1
         self._styles: dict[tuple[str, bool], Style] = {}
-        self._drawn_strips: dict[tuple[int, bool], tuple[MatchedRow, int, Strip]] = {}
+        self._drawn_strips: dict[tuple[int, bool], tuple[MatchedListRow, int, Strip]] = {}
         """Cached rows by position and whether the cursor is there: the row, the width and the strip."""
         self.has_marks = False
         self._announced_id: str | None = None
@@ -102,7 +102,7 @@ class RowList(ScrollView, can_focus=False):
     # -- calls ---------------------------------------------------------------------------------------------
 
     def show_rows(
-        self, shown: VisibleRows, *, query: str = "", keep: str = "", is_chosen: bool = True
+        self, shown: ListRowSequence, *, query: str = "", keep: str = "", is_chosen: bool = True
     ) -> None:
         """Replaces the rows of the list. The cursor goes to the row with the id `keep`, else to the first that can be
         chosen; with `is_chosen` false to no row until the user moves it."""
@@ -120,7 +120,7 @@ class RowList(ScrollView, can_focus=False):
         self._resize_to_rows()
         self._scroll_to_current()
 
-    def show_lazy_rows(self, shown: VisibleRows, at: int, *, query: str = "") -> None:
+    def show_lazy_rows(self, shown: ListRowSequence, at: int, *, query: str = "") -> None:
         """Replaces the rows of the list by some that are created when they become visible; none of them is checked or a
         heading. The cursor goes to the index `at`."""
         self.visible_rows = shown
@@ -182,8 +182,10 @@ class RowList(ScrollView, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         width = self._row_width
-        if y < self.head_height and self.column_heads is not None:
-            return self._extend_row(self._draw_row(MatchedRow(self.column_heads), width, is_current=False))
+        if y < self.column_head_height and self.column_heads is not None:
+            return self._extend_row(
+                self._draw_row(MatchedListRow(self.column_heads), width, is_current=False)
+            )
         at = self._row_at(y)
         if not 0 <= at < len(self.visible_rows):
             line = RowBuilder(width, self._style("text", False))
@@ -195,45 +197,45 @@ class RowList(ScrollView, can_focus=False):
         if kept is not None and kept[0] is item and kept[1] == width:
             return kept[2]
         strip = self._extend_row(self._draw_row(item, width, is_current=key[1]))
-        if len(self._drawn_strips) >= _MAX_CACHED_ROWS:
+        if len(self._drawn_strips) >= _MAX_CACHED_LIST_ROWS:
             self._drawn_strips.clear()
         self._drawn_strips[key] = (item, width, strip)
         return strip
 
     @property
-    def head_height(self) -> int:
+    def column_head_height(self) -> int:
         """The number of screen rows that the heads of the list's columns take: 1, or 0 without heads or in a low
         terminal."""
         return (
             1
             if self.column_heads is not None
             and self.visible_rows
-            and self.app.size.height >= MIN_TERMINAL_ROWS_FOR_HEADS
+            and self.app.size.height >= MIN_TERMINAL_ROWS_FOR_COLUMN_HEADS
             else 0
         )
 
     def _row_at(self, y: int) -> int:
         """Returns the index of the list row that is shown in a line of the widget."""
-        return y - self.head_height + self.scroll_offset.y
+        return y - self.column_head_height + self.scroll_offset.y
 
     @property
     def _row_width(self) -> int:
         """The width of list rows in cells, without the margin for the scroll bar."""
-        return max(1, self.size.width - RIGHT_MARGIN)
+        return max(1, self.size.width - RIGHT_MARGIN_CELLS)
 
     def _extend_row(self, line: RowBuilder) -> Strip:
         """Completes a drawn list row to the widget's full width, over the margin of the scroll bar."""
         line.width = self.size.width
         return line.strip()
 
-    def _draw_row(self, item: MatchedRow, width: int, *, is_current: bool) -> RowBuilder:
+    def _draw_row(self, item: MatchedListRow, width: int, *, is_current: bool) -> RowBuilder:
         row = item.row
         if row.is_heading:
             line = RowBuilder(width, self._style("text", False)).pad(2)
-            line.add(plain_line(row.title), self._style("heading", False))
-            edge = min(width, MAX_ROW_CELLS)
-            if (right := plain_line(row.right)) and cells(right) < edge - line.used:
-                line.fill_to(edge - cells(right)).add(right, self._style("dim", False))
+            line.add(clean_single_line(row.title), self._style("heading", False))
+            edge = min(width, MAX_LIST_ROW_CELLS)
+            if (right := clean_single_line(row.right)) and cells(right) < edge - line.used:
+                line.fill_to_column(edge - cells(right)).add(right, self._style("dim", False))
             return line
         base = self._style("text", is_current)
         line = RowBuilder(width, base)
@@ -241,12 +243,12 @@ class RowList(ScrollView, can_focus=False):
         if self.has_marks:
             line.add("✓ " if row.is_checked else "  ", self._style("success", is_current))
         line.add(row.prefix, self._style("prefix", is_current))
-        line.add(row.lead_word, self._style(row.lead_tone, is_current) + _BOLD)
-        right = plain_line(row.right)
+        line.add(row.lead_word, self._style(row.lead_tone, is_current) + _BOLD_STYLE)
+        right = clean_single_line(row.right)
         if cells(right) + 1 > line.remaining_cells // 2:
             right = ""
-        edge = min(width, MAX_ROW_CELLS)
-        if width > MAX_ROW_CELLS:
+        edge = min(width, MAX_LIST_ROW_CELLS)
+        if width > MAX_LIST_ROW_CELLS:
             edge = min(
                 width,
                 max(
@@ -259,14 +261,14 @@ class RowList(ScrollView, can_focus=False):
             )
         inner = RowBuilder(edge - line.used - cells(right) - 2 if right else line.remaining_cells, base)
         self._draw_text(inner, item, is_current=is_current)
-        line.append_line(inner)
+        line.append_row(inner)
         if right:
-            line.fill_to(edge - cells(right)).add(right, self._style(row.right_tone, is_current))
-        return line.fill_to(width)
+            line.fill_to_column(edge - cells(right)).add(right, self._style(row.right_tone, is_current))
+        return line.fill_to_column(width)
 
-    def _draw_text(self, line: RowBuilder, item: MatchedRow, *, is_current: bool) -> None:
+    def _draw_text(self, line: RowBuilder, item: MatchedListRow, *, is_current: bool) -> None:
         row = item.row
-        title, detail = plain_line(row.title), plain_line(row.detail)
+        title, detail = clean_single_line(row.title), clean_single_line(row.detail)
         places = item.matched or (
             find_matched_positions(row, self.filter_text, scatters=self.matches_scattered_letters)
             if self.filter_text and row is not self.column_heads
@@ -285,14 +287,16 @@ class RowList(ScrollView, can_focus=False):
             words, (at for at in places if at < len(title)), self._style(tone, is_current), match
         )
         piece.pad(len(title) - len(words))
-        line.append_line(piece)
+        line.append_row(piece)
         if self.title_cells and (row.badges or detail):
-            line.fill_to(min(self.title_cells, _max_title_cells(self._row_width, bool(detail))))
+            line.fill_to_column(min(self.title_cells, _max_title_cells(self._row_width, bool(detail))))
         for badge in row.badges:
-            if line.remaining_cells - badge.gap < min(MIN_CUT_WORD_CELLS, cells(plain_line(badge.text))):
+            if line.remaining_cells - badge.gap < min(
+                MIN_CUT_WORD_CELLS, cells(clean_single_line(badge.text))
+            ):
                 return
             line.pad(badge.gap).add_with_diffstat(
-                plain_line(badge.text),
+                clean_single_line(badge.text),
                 self._style(badge.tone, is_current),
                 self._style("success", is_current),
                 self._style("error", is_current),
@@ -309,14 +313,16 @@ class RowList(ScrollView, can_focus=False):
             found = (
                 selected_row_style(found, self.get_component_rich_style("list--cursor"))
                 if is_current
-                else readable_style(found)
+                else make_style_readable(found)
             )
             self._styles[(name, is_current)] = found
         return found
 
     def _resize_to_rows(self) -> None:
         self._drawn_strips.clear()
-        self.virtual_size = Size(1, len(self.visible_rows) + self.head_height)  # it never scrolls sideways
+        self.virtual_size = Size(
+            1, len(self.visible_rows) + self.column_head_height
+        )  # it never scrolls sideways
         self.refresh()
 
     # -- moving --------------------------------------------------------------------------------------------
@@ -332,7 +338,7 @@ class RowList(ScrollView, can_focus=False):
         self.move_to(at)
 
     def action_page(self, direction: int) -> None:
-        self.move_to(self._current_index + direction * max(1, self.size.height - self.head_height - 1))
+        self.move_to(self._current_index + direction * max(1, self.size.height - self.column_head_height - 1))
 
     def action_edge(self, is_end: bool) -> None:
         self.move_to(len(self.visible_rows) - 1 if is_end else 0)
@@ -340,7 +346,7 @@ class RowList(ScrollView, can_focus=False):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         at = self._row_at(event.y)
         if (
-            event.y >= self.head_height
+            event.y >= self.column_head_height
             and 0 <= at < len(self.visible_rows)
             and not self.visible_rows[at].row.is_heading
         ):
@@ -355,7 +361,7 @@ class RowList(ScrollView, can_focus=False):
         self.refresh()
 
     def _scroll_to_current(self) -> None:
-        height = self.size.height - self.head_height
+        height = self.size.height - self.column_head_height
         if self._current_index >= 0 and height > 0:
             top = self.scroll_offset.y
             at = self._current_index
@@ -379,17 +385,19 @@ class RowList(ScrollView, can_focus=False):
         return next((at for at, item in enumerate(self.visible_rows) if not item.row.is_heading), -1)
 
 
-def find_cut_texts(rows: RowList, row: ListRow, width: int) -> list[str]:
+def find_truncated_row_texts(rows: RowList, row: ListRow, width: int) -> list[str]:
     """Returns the texts of a list row (title, detail or badges, right text) that are cut at this width; none if all of
     it fits."""
-    right = plain_line(row.right)
+    right = clean_single_line(row.right)
     room = width - 2 - 2 * rows.has_marks - cells(row.before)
     has_right = cells(right) + 1 <= room // 2
     inner = room - (cells(right) + 2 if right and has_right else 0)
     out = [] if has_right or not right else [right]
     if _count_needed_cells(row, rows.title_cells, width) > inner:
-        title = plain_line(row.title)
-        rest = plain_line(row.detail) or " · ".join(plain_line(badge.text).strip() for badge in row.badges)
+        title = clean_single_line(row.title)
+        rest = clean_single_line(row.detail) or " · ".join(
+            clean_single_line(badge.text).strip() for badge in row.badges
+        )
         has_title = cells(title) <= inner - min(_count_badge_cells(row), inner // 2)
         out[:0] = filter(None, ("" if has_title else title, rest))
     return out
@@ -397,14 +405,14 @@ def find_cut_texts(rows: RowList, row: ListRow, width: int) -> list[str]:
 
 def _count_needed_cells(row: ListRow, title_cells: int, width: int) -> int:
     """Returns the width in cells of a list row's title, badges and detail if nothing is cut."""
-    title, detail = cells(plain_line(row.title)), cells(plain_line(row.detail))
+    title, detail = cells(clean_single_line(row.title)), cells(clean_single_line(row.detail))
     if title_cells and (row.badges or detail):
         title = max(title, min(title_cells, _max_title_cells(width, bool(detail))))
     return title + _count_badge_cells(row) + (detail + 2 if detail else 0)
 
 
 def _count_badge_cells(row: ListRow) -> int:
-    return sum(cells(plain_line(badge.text)) + badge.gap for badge in row.badges)
+    return sum(cells(clean_single_line(badge.text)) + badge.gap for badge in row.badges)
 
 
 def _max_title_cells(width: int, has_detail: bool) -> int:

@@ -10,42 +10,42 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
-from tools.results import Card
-from widgets.key_table import Key, KeyTable
+from tools.tool_result_values import Card
+from widgets.key_table import KeyTable, KeyTableRow
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
-from widgets.textual_internals import SheetScreen
-from widgets.transcript.blocks import (
+from widgets.textual_internals import ClosableModalScreen
+from widgets.transcript.block_expansion import BlockExpansion
+from widgets.transcript.block_item import BlockItem
+from widgets.transcript.leaves.code_leaf import CodeLeaf
+from widgets.transcript.searching.search_bar import SearchBar
+from widgets.transcript.transcript_blocks import (
+    AppNoteBlock,
     Block,
-    CardBlock,
     CardState,
     CustomBlock,
-    NoteBlock,
     ReplyBlock,
     ReplyState,
-    TurnBlock,
-    UserBlock,
+    ToolCallBlock,
+    TurnEndBlock,
+    UserPromptBlock,
 )
-from widgets.transcript.expansion import Expansion
-from widgets.transcript.item import Item
-from widgets.transcript.keyboard import Keyboard
-from widgets.transcript.leaves.code import CodeLeaf
-from widgets.transcript.searching.search_bar import SearchBar
+from widgets.transcript.transcript_keyboard import TranscriptKeyboard
 from widgets.transcript.view import Transcript
 
-REFRESH_SECONDS = 0.5
+BLOCK_REFRESH_SECONDS = 0.5
 """Seconds between two updates of a block that still changes."""
-MIN_PAUSE_FACTOR = 20
+MIN_REFRESH_PAUSE_FACTOR = 20
 """After an update that took t seconds, the next one waits at least this factor times t."""
 
 
-class BlockKeyboard(Keyboard):
+class BlockScreenKeyboard(TranscriptKeyboard):
     """The transcript's keys on a screen with a single block: they scroll by rows, and Escape closes the screen."""
 
     @property
-    def item(self) -> Item:
+    def item(self) -> BlockItem:
         return self.column.items[0]
 
-    def show_whole(self, item: Item) -> None:
+    def show_whole(self, item: BlockItem) -> None:
         """Does nothing, because the block is already shown in full."""
 
     def leave(self) -> None:
@@ -56,7 +56,7 @@ class BlockKeyboard(Keyboard):
         else:
             self.widget.screen.dismiss(None)
 
-    def copy_or_leave(self) -> None:
+    def copy_or_close(self) -> None:
         """Copies the selection; without one, closes the screen."""
         if text := self.selected_text():
             self.copy(text, "selection")
@@ -65,50 +65,52 @@ class BlockKeyboard(Keyboard):
             self.leave()
 
 
-KEYS: KeyTable[BlockKeyboard] = KeyTable(
-    Key("tui.select.down", "j,down", "Down", lambda keyboard: keyboard.viewport.scroll_by(1)),
-    Key("tui.select.up", "k,up", "Up", lambda keyboard: keyboard.viewport.scroll_by(-1)),
-    Key("tui.select.pageUp", "pageup,b", "Scroll a page up", lambda keyboard: keyboard.page(-1)),
-    Key("tui.select.pageDown", "pagedown,space", "Scroll a page down", lambda keyboard: keyboard.page(1)),
-    Key("tui.select.first", "home,g", "Top", Keyboard.go_home),
-    Key("tui.select.last", "end,G", "Bottom", Keyboard.go_end),
-    Key("tui.select.confirm", "q,enter", "Close", BlockKeyboard.leave),
-    Key("tui.select.cancel", "escape", "Close", BlockKeyboard.leave),
-    Key("copy-or-leave", "ctrl+c", "Copy", BlockKeyboard.copy_or_leave, is_remappable=False),
+KEYS: KeyTable[BlockScreenKeyboard] = KeyTable(
+    KeyTableRow("tui.select.down", "j,down", "Down", lambda keyboard: keyboard.viewport.scroll_by(1)),
+    KeyTableRow("tui.select.up", "k,up", "Up", lambda keyboard: keyboard.viewport.scroll_by(-1)),
+    KeyTableRow("tui.select.pageUp", "pageup,b", "Scroll a page up", lambda keyboard: keyboard.page(-1)),
+    KeyTableRow(
+        "tui.select.pageDown", "pagedown,space", "Scroll a page down", lambda keyboard: keyboard.page(1)
+    ),
+    KeyTableRow("tui.select.first", "home,g", "Top", TranscriptKeyboard.go_home),
+    KeyTableRow("tui.select.last", "end,G", "Bottom", TranscriptKeyboard.go_end),
+    KeyTableRow("tui.select.confirm", "q,enter", "Close", BlockScreenKeyboard.leave),
+    KeyTableRow("tui.select.cancel", "escape", "Close", BlockScreenKeyboard.leave),
+    KeyTableRow("copy-or-leave", "ctrl+c", "Copy", BlockScreenKeyboard.copy_or_close, is_remappable=False),
 )
 
 
-class BlockView(Transcript):
+class SingleBlockTranscript(Transcript):
     """A transcript widget that shows a single block in full."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
 
-    def __init__(self, block: Block, *, keyboard: type[BlockKeyboard] = BlockKeyboard) -> None:
+    def __init__(self, block: Block, *, keyboard: type[BlockScreenKeyboard] = BlockScreenKeyboard) -> None:
         super().__init__(keyboard=keyboard)
-        self.column.expansion = Expansion(tools=True, thinking=True, is_whole=True)
+        self.column.expansion = BlockExpansion(tools=True, thinking=True, is_whole=True)
         self.replace_all([block])
-        self.viewport.set_following(is_in_progress(block) and not _waits_for_approval(block))
+        self.viewport.set_following(is_block_in_progress(block) and not _waits_for_approval(block))
 
     def action_do(self, id: str) -> object:
-        assert isinstance(self.keyboard, BlockKeyboard)
-        return KEYS.run_key(id, self.keyboard) if id in KEYS else super().action_do(id)
+        assert isinstance(self.keyboard, BlockScreenKeyboard)
+        return KEYS.run_key_action(id, self.keyboard) if id in KEYS else super().action_do(id)
 
 
-def show_single_block(shown: BlockView, block: Block) -> None:
+def show_single_block(shown: SingleBlockTranscript, block: Block) -> None:
     """Replaces the content of a block view by one block, shown from its beginning."""
     shown.replace_all([block])
     shown.viewport.set_following(False)
     shown.keyboard.go_home()
 
 
-class SearchableScreen(SheetScreen[None]):
+class SearchableTranscriptScreen(ClosableModalScreen[None]):
     """A screen over the page with a transcript and its search line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+f,slash,f3", "search", "Search", show=False, id="tui.altScreen.search"),
     ]
 
-    def __init__(self, transcript: BlockView) -> None:
+    def __init__(self, transcript: SingleBlockTranscript) -> None:
         super().__init__(classes="full-height")
         self.transcript = transcript
         self.search_bar = SearchBar(transcript, id="search")
@@ -127,7 +129,7 @@ class SearchableScreen(SheetScreen[None]):
         self.transcript.focus()
 
 
-class BlockScreen(SearchableScreen):
+class BlockScreen(SearchableTranscriptScreen):
     """A screen that shows one block of the transcript in full, and updates it while it changes."""
 
     def __init__(self, title: str, current: Callable[[], Block | None]) -> None:
@@ -137,7 +139,7 @@ class BlockScreen(SearchableScreen):
         shown = current()
         assert shown is not None
         self._shown = shown
-        super().__init__(BlockView(shown))
+        super().__init__(SingleBlockTranscript(shown))
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
@@ -146,12 +148,12 @@ class BlockScreen(SearchableScreen):
             yield self.search_bar
             yield KeyHints(self._hints(), id="keys")
 
-    def own_hints(self) -> list[KeyHint]:
+    def extra_key_hints(self) -> list[KeyHint]:
         """Returns the key hints that a subclass adds before the usual ones; none here."""
         return []
 
     def _hints(self) -> list[KeyHint]:
-        first = self.own_hints()
+        first = self.extra_key_hints()
         taken = {hint.key for hint in first}
         return [*first, *(hint for hint in _hints(self.transcript) if hint.key not in taken)]
 
@@ -165,8 +167,8 @@ class BlockScreen(SearchableScreen):
 
     def on_mount(self) -> None:
         self.transcript.focus()
-        if is_in_progress(self._shown):
-            self.set_timer(REFRESH_SECONDS, self._refresh_block)
+        if is_block_in_progress(self._shown):
+            self.set_timer(BLOCK_REFRESH_SECONDS, self._refresh_block)
 
     def _refresh_block(self) -> None:
         began = time.thread_time()
@@ -175,9 +177,9 @@ class BlockScreen(SearchableScreen):
             return
         self.transcript.add(block)
         self._update_hints()
-        if is_in_progress(block):
+        if is_block_in_progress(block):
             cost = time.thread_time() - began
-            self.set_timer(max(REFRESH_SECONDS, MIN_PAUSE_FACTOR * cost), self._refresh_block)
+            self.set_timer(max(BLOCK_REFRESH_SECONDS, MIN_REFRESH_PAUSE_FACTOR * cost), self._refresh_block)
 
     @on(Transcript.FocusModeChanged)
     def _focus_changed(self, message: Message) -> None:
@@ -191,7 +193,7 @@ class BlockScreen(SearchableScreen):
         self.dismiss(None)
 
 
-class BlockQuestionScreen(BlockScreen):
+class BlockApprovalScreen(BlockScreen):
     """A screen that shows a whole tool call that waits for approval, and lets the user answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -204,12 +206,12 @@ class BlockQuestionScreen(BlockScreen):
     ) -> None:
         """Creates the screen for a call's card. `answer` gets True or False and returns False while the question does
         not accept keys; `labels`: the words for yes and no; an empty yes is not offered."""
-        block = CardBlock(id="card", card=card, state=CardState.ASKED)
+        block = ToolCallBlock(id="card", card=card, state=CardState.ASKED)
         self._answer = answer
         self._labels = labels
         super().__init__(title, lambda: block)
 
-    def own_hints(self) -> list[KeyHint]:
+    def extra_key_hints(self) -> list[KeyHint]:
         yes, no = self._labels
         return [*([KeyHint("y", yes, 8)] if yes else []), KeyHint("n", no, 8)]
 
@@ -218,7 +220,7 @@ class BlockQuestionScreen(BlockScreen):
             self.dismiss(None)
 
 
-def _hints(shown: BlockView) -> list[KeyHint]:
+def _hints(shown: SingleBlockTranscript) -> list[KeyHint]:
     """Returns the key hints for a block on a separate screen: those of keys that apply to its content."""
     item = shown.column.items[0]
     leaves = item.leaves or ()
@@ -247,16 +249,20 @@ def _hints(shown: BlockView) -> list[KeyHint]:
 
 def _waits_for_approval(block: Block) -> bool:
     """Returns whether a block is a call that waits for approval, which is shown from its beginning."""
-    return isinstance(block, CardBlock) and block.state is CardState.ASKED
+    return isinstance(block, ToolCallBlock) and block.state is CardState.ASKED
 
 
-def is_in_progress(block: Block) -> bool:
+def is_block_in_progress(block: Block) -> bool:
     match block:
         case ReplyBlock():
             return block.state is ReplyState.STREAMING
-        case CardBlock() | CustomBlock():
-            return block.state in (CardState.PENDING, CardState.ASKED, CardState.RUNNING)
-        case UserBlock() | NoteBlock() | TurnBlock():
+        case ToolCallBlock() | CustomBlock():
+            return block.state in (
+                CardState.PENDING,
+                CardState.ASKED,
+                CardState.RUNNING,
+            )
+        case UserPromptBlock() | AppNoteBlock() | TurnEndBlock():
             return False
         case _:
             assert_never(block)

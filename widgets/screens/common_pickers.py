@@ -6,27 +6,27 @@ from typing import ClassVar
 from textual import events
 from textual.binding import BindingType
 
-from widgets.editor.chips import UnsentPrompt, draft_text_with_labels
-from widgets.key_labels import key_name
+from widgets.editor.prompt_chips import UnsentPrompt, draft_text_with_chip_labels
+from widgets.key_labels import format_key_name
+from widgets.lists.list_rows import ListRow, RowBadge, add_group_headings
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import Badge, ListRow, with_headings
-from widgets.screens.actions import ActionRow
-from widgets.screens.dialogs import DialogScreen
+from widgets.screens.action_rows import AppActionRow
+from widgets.screens.dialogs import DialogBaseScreen
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
-from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText
 from widgets.screens.screen_parts import KeyHint
 
 
-def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
+def command_palette_screen(actions: Sequence[AppActionRow]) -> PickerScreen:
     """Returns the command palette: a picker of all actions with their keys, whose choice is run."""
-    rows = with_headings(
+    rows = add_group_headings(
         (
             action.group,
             ListRow(
                 id=action.id,
                 title=action.title,
                 detail=action.detail,
-                right=", ".join(map(key_name, action.keys)),
+                right=", ".join(map(format_key_name, action.keys)),
                 right_tone="muted",
                 search_words=f"{action.id} {action.group} {action.words}",
             ),
@@ -36,58 +36,60 @@ def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
     return PickerScreen("Actions", rows, choose="run", placeholder="search actions and commands")
 
 
-def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str = "") -> PickerScreen:
+def key_bindings_screen(
+    actions: Sequence[AppActionRow], *, note: str = "", current: str = ""
+) -> PickerScreen:
     """Returns the picker of all actions with their current keys, by group; the chosen one gets another key."""
     rows: list[tuple[str, ListRow]] = []
     for action in actions:
-        badges = [Badge(text=action.problem, tone="warning")] if action.problem else []
+        badges = [RowBadge(text=action.problem, tone="warning")] if action.problem else []
         if action.is_own:
-            badges.append(Badge(text="custom", tone="accent"))
+            badges.append(RowBadge(text="custom", tone="accent"))
         row = ListRow(
             id=action.id,
             title=action.title,
             detail=action.detail,
-            right=", ".join(map(key_name, action.keys)) or "no key",
+            right=", ".join(map(format_key_name, action.keys)) or "no key",
             right_tone="accent" if action.keys else "dim",
             badges=tuple(badges),
             search_words=f"{action.group} {action.id} {' '.join(action.keys)}",
         )
         rows.append((action.group, row))
     return PickerScreen(
-        "Keys", with_headings(rows), note=note, current=current, choose="change key", is_full_height=True
+        "Keys", add_group_headings(rows), note=note, current=current, choose="change key", is_full_height=True
     )
 
 
-def history_screen(entries: Sequence[UnsentPrompt]) -> PickerScreen:
+def prompt_history_screen(entries: Sequence[UnsentPrompt]) -> PickerScreen:
     """Returns the picker of older prompts, newest first without duplicates; a row's id is its index in `entries`."""
     newest: dict[str, int] = {}
     for number, entry in enumerate(entries):
-        newest.setdefault(draft_text_with_labels(entry), number)
+        newest.setdefault(draft_text_with_chip_labels(entry), number)
     rows = [ListRow(id=str(number), title=" ".join(text.split())[:400]) for text, number in newest.items()]
 
     def preview(row: ListRow) -> PreviewText:
-        return PreviewText(parts=(PreviewPart(text=draft_text_with_labels(entries[int(row.id)])),))
+        return PreviewText(parts=(PreviewParagraph(text=draft_text_with_chip_labels(entries[int(row.id)])),))
 
     return PickerScreen("Older prompts", rows, order="given", choose="insert", preview=preview)
 
 
-THEME_SAMPLE = PreviewText(
+THEME_PREVIEW_SAMPLE = PreviewText(
     title="Preview",
     parts=(
-        PreviewPart(text="A heading", is_heading=True),
-        PreviewPart(text="The text of an answer,"),
-        PreviewPart(text="a detail beside it,", tone="muted"),
-        PreviewPart(text="and a hint.", tone="dim"),
-        PreviewPart(text=""),
-        PreviewPart(text="› the focused row", tone="accent"),
-        PreviewPart(text="✓ done", tone="success"),
-        PreviewPart(text="! careful", tone="warning"),
-        PreviewPart(text="✗ failed", tone="error"),
+        PreviewParagraph(text="A heading", is_heading=True),
+        PreviewParagraph(text="The text of an answer,"),
+        PreviewParagraph(text="a detail beside it,", tone="muted"),
+        PreviewParagraph(text="and a hint.", tone="dim"),
+        PreviewParagraph(text=""),
+        PreviewParagraph(text="› the focused row", tone="accent"),
+        PreviewParagraph(text="✓ done", tone="success"),
+        PreviewParagraph(text="! careful", tone="warning"),
+        PreviewParagraph(text="✗ failed", tone="error"),
     ),
 )
 
 
-class ThemeScreen(PickerScreen):
+class ThemePickerScreen(PickerScreen):
     """A theme picker: applies the theme under the cursor at once; Escape restores the previous one."""
 
     ACTIONS = (
@@ -105,7 +107,12 @@ class ThemeScreen(PickerScreen):
         self._initial_theme = current
         self._use_theme = use
         super().__init__(
-            "Theme", rows, current=current, choose="use", preview=lambda _: THEME_SAMPLE, order="given"
+            "Theme",
+            rows,
+            current=current,
+            choose="use",
+            preview=lambda _: THEME_PREVIEW_SAMPLE,
+            order="given",
         )
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
@@ -118,12 +125,12 @@ class ThemeScreen(PickerScreen):
         self.dismiss(None)
 
 
-class KeyScreen(DialogScreen[str | None]):
+class KeyCaptureScreen(DialogBaseScreen[str | None]):
     """A dialog that waits for a new key for an action: returns the key, empty on Delete, which restores the default, or
     None on Escape."""
 
-    def __init__(self, action: ActionRow) -> None:
-        keys = ", ".join(map(key_name, action.keys)) or "no key"
+    def __init__(self, action: AppActionRow) -> None:
+        keys = ", ".join(map(format_key_name, action.keys)) or "no key"
         super().__init__(
             f"New key for: {action.title}",
             f"Press the new key. Now: {keys}. Name in keybindings.json: {action.id}",

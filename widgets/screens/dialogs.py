@@ -15,31 +15,31 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import TextArea
 
-from widgets.editor.chips import UnsentPrompt
 from widgets.editor.line_input import LineInput
-from widgets.editor.prompt import PromptEditor
-from widgets.line import cells
-from widgets.lists.filtering import MatchedRow
+from widgets.editor.prompt_chips import UnsentPrompt
+from widgets.editor.prompt_editor import PromptEditor
+from widgets.lists.list_rows import ListRow
+from widgets.lists.row_filter import MatchedListRow
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import ListRow
-from widgets.screens.preview import Preview, PreviewText, make_preview
+from widgets.row_builder import cells
+from widgets.screens.preview_pane import Preview, PreviewText, make_preview_text
 from widgets.screens.screen_parts import KeyHint, KeyHints, QuestionEdge, RuleTitle
-from widgets.status.input_guard import MIN_VISIBLE_SECONDS, TYPING_PAUSE_SECONDS
-from widgets.textual_internals import SheetScreen
+from widgets.status.input_guard import MIN_QUESTION_VISIBLE_SECONDS, TYPING_PAUSE_SECONDS
+from widgets.textual_internals import ClosableModalScreen
 
-GRACE_SECONDS = 0.35
+DIALOG_GRACE_SECONDS = 0.35
 """Seconds without a key before a dialog accepts keys."""
-ROOMY_MIN_ROWS = 16
+ROOMY_DIALOG_MIN_ROWS = 16
 """Rows of a terminal from which a blank row separates the text from the question."""
-SPACIOUS_MIN_ROWS = 30
+SPACIOUS_DIALOG_MIN_ROWS = 30
 """Rows of a terminal from which there are blank rows below the title and above the keys too."""
-_MAX_ANSWER_ROWS = 12
-_ROWS_AROUND_ANSWERS = 3
+_MAX_DIALOG_ANSWER_ROWS = 12
+_DIALOG_ROWS_AROUND_ANSWERS = 3
 """The title, the keys, and a row of the conversation."""
 T = TypeVar("T")
 
 
-class DialogScreen(SheetScreen[T]):
+class DialogBaseScreen(ClosableModalScreen[T]):
     """The base of dialogs: a sheet with a title, a possibly long text, the question, and key hints."""
 
     HAS_EDGE: ClassVar[bool] = False
@@ -49,7 +49,7 @@ class DialogScreen(SheetScreen[T]):
         super().__init__()
         self._heading = title
         self._text = (
-            text if isinstance(text, PreviewText) else make_preview("", text) if text else PreviewText()
+            text if isinstance(text, PreviewText) else make_preview_text("", text) if text else PreviewText()
         )
         self._is_scrolled = False
         self.add_class("dialog")
@@ -85,14 +85,14 @@ class DialogScreen(SheetScreen[T]):
         text.display = bool(self._text.parts or self._text.title)
         height = max(1, min(text.row_count, self.max_rows()))
         text.styles.height = height
-        text.styles.margin = (self.outer_gap, 0, int(self.app.size.height >= ROOMY_MIN_ROWS), 0)
+        text.styles.margin = (self.outer_gap_rows, 0, int(self.app.size.height >= ROOMY_DIALOG_MIN_ROWS), 0)
         self._is_scrolled = text.display and text.row_count > height
         self.query_one("#keys", KeyHints).show(self.hints())
 
     @property
-    def outer_gap(self) -> int:
+    def outer_gap_rows(self) -> int:
         """The number of blank rows below a dialog's title and above its keys: 1 in a high terminal, else 0."""
-        return int(self.app.size.height >= SPACIOUS_MIN_ROWS)
+        return int(self.app.size.height >= SPACIOUS_DIALOG_MIN_ROWS)
 
     def max_rows(self) -> int:
         """The maximum number of rows for a dialog's text; a longer text is scrolled."""
@@ -102,7 +102,7 @@ class DialogScreen(SheetScreen[T]):
         self.query_one("#text", Preview).scroll_relative(y=delta, animate=False)
 
 
-class QuestionScreen(DialogScreen[ListRow | None]):
+class QuestionScreen(DialogBaseScreen[ListRow | None]):
     """A dialog with several answers, chosen by arrows and Enter or by number; returns the chosen row."""
 
     HAS_EDGE = True
@@ -137,26 +137,28 @@ class QuestionScreen(DialogScreen[ListRow | None]):
 
     def compose_question(self) -> ComposeResult:
         rows = [
-            MatchedRow(msgspec.structs.replace(row, prefix=f"{number} ") if len(self.answers) < 10 else row)
+            MatchedListRow(
+                msgspec.structs.replace(row, prefix=f"{number} ") if len(self.answers) < 10 else row
+            )
             for number, row in enumerate(self.answers, 1)
         ]
         titles = [cells(row.row.title) for row in rows if row.row.detail]
         answers = RowList(title_cells=max(titles, default=0), id="rows")
         answers.visible_rows = rows
-        answers.styles.height = max(1, min(len(rows), _MAX_ANSWER_ROWS))
+        answers.styles.height = max(1, min(len(rows), _MAX_DIALOG_ANSWER_ROWS))
         yield answers
 
     def max_rows(self) -> int:
         """The maximum number of rows for the question's text, which leaves room for the answers, and in a high terminal
         for some rows of the conversation."""
         height = self.app.size.height
-        answers = min(len(self.answers), _MAX_ANSWER_ROWS)
-        around = _ROWS_AROUND_ANSWERS + int(height >= ROOMY_MIN_ROWS) + 2 * self.outer_gap
+        answers = min(len(self.answers), _MAX_DIALOG_ANSWER_ROWS)
+        around = _DIALOG_ROWS_AROUND_ANSWERS + int(height >= ROOMY_DIALOG_MIN_ROWS) + 2 * self.outer_gap_rows
         return min(height * 2 // 3, height - answers - around)
 
     def _fit(self) -> None:
         super()._fit()
-        self.query_one("#rows", RowList).styles.margin = (0, 0, self.outer_gap, 0)
+        self.query_one("#rows", RowList).styles.margin = (0, 0, self.outer_gap_rows, 0)
 
     def hints(self) -> Sequence[KeyHint]:
         numbers = f"1-{len(self.answers)}" if 1 < len(self.answers) < 10 else ""
@@ -172,7 +174,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._armed_at = self._clock() + (MIN_VISIBLE_SECONDS if self._grace else 0.0)
+        self._armed_at = self._clock() + (MIN_QUESTION_VISIBLE_SECONDS if self._grace else 0.0)
         answers = self.query_one("#rows", RowList)
         answers.show_rows(answers.visible_rows)
 
@@ -211,7 +213,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
             self.dismiss(self.answers[at])
 
 
-class ConfirmScreen(DialogScreen[bool | None]):
+class ConfirmScreen(DialogBaseScreen[bool | None]):
     """A dialog for yes or no. Enter means yes, but no if yes would lose something."""
 
     HAS_EDGE = True
@@ -251,14 +253,14 @@ class ConfirmScreen(DialogScreen[bool | None]):
         self.dismiss(self._default)
 
 
-class WaitScreen(DialogScreen[None]):
+class WaitingDialog(DialogBaseScreen[None]):
     """A dialog shown while the user does something elsewhere, such as signing in; Escape cancels."""
 
     def hints(self) -> Sequence[KeyHint]:
         return (KeyHint("escape", "cancel", 8, "tui.select.cancel"),)
 
 
-class InputScreen(DialogScreen[str | None]):
+class TextInputDialog(DialogBaseScreen[str | None]):
     """A dialog that asks for one line of text; secrets are shown as dots."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -299,7 +301,7 @@ class InputScreen(DialogScreen[str | None]):
             self.dismiss(self._line.text)
 
 
-class TextEditScreen(DialogScreen[str | None]):
+class TextEditScreen(DialogBaseScreen[str | None]):
     """A dialog that asks for a longer text, in an editor like the prompt editor."""
 
     def __init__(
@@ -346,7 +348,7 @@ class TextEditScreen(DialogScreen[str | None]):
         event.stop()
 
 
-class LinesEditScreen(SheetScreen[str | None]):
+class LinesEditScreen(ClosableModalScreen[str | None]):
     """A dialog that edits some lines of a file, shown with their line numbers; returns the new lines, or None if
     unchanged."""
 

@@ -13,23 +13,30 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from widgets.editor.line_input import LineInput
-from widgets.line import cells
-from widgets.lists.filtering import MatchedRow, RankingOrder, RowFilter
+from widgets.lists.list_rows import ListRow, insert_blank_rows_before_headings
+from widgets.lists.row_filter import ListRowFilter, MatchedListRow, RowRankingOrder
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import ListRow, insert_blank_rows
-from widgets.screens.full_row_text import FullRowText
-from widgets.screens.preview import Preview, PreviewText
-from widgets.screens.requests import ScreenRequest
-from widgets.screens.screen_parts import KeyHint, KeyHints, QuestionEdge, RuleTitle, Sheet, SheetBody
-from widgets.screens.text_pages import ALL_KEYS, show_all_keys
-from widgets.textual_internals import SheetScreen, keymap_of
+from widgets.row_builder import cells
+from widgets.screens.full_row_text import FullRowTextPane
+from widgets.screens.preview_pane import Preview, PreviewText
+from widgets.screens.screen_parts import (
+    KeyHint,
+    KeyHints,
+    QuestionEdge,
+    RuleTitle,
+    ScreenSheet,
+    ScreenSheetBody,
+)
+from widgets.screens.screen_request import ScreenRequest
+from widgets.screens.text_pages import ALL_KEYS_HINT, show_all_keys
+from widgets.textual_internals import ClosableModalScreen, app_keymap
 
-PREVIEW_MIN_WIDTH = 100
+PICKER_PREVIEW_MIN_WIDTH = 100
 """The minimum width for a preview beside the list."""
-MAX_TITLE_CELLS = 40
+MAX_PICKER_TITLE_CELLS = 40
 """The maximum width of the title column, in cells."""
-_NO_MATCH_TEXT = "nothing matches"
-_MAX_NUMBERED_ROWS = 9
+_NO_MATCHING_ROWS_TEXT = "nothing matches"
+_MAX_NUMBERED_PICKER_ROWS = 9
 
 
 class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,14 +71,14 @@ def picker_bindings(actions: Sequence[PickerAction]) -> list[BindingType]:
     ]
 
 
-class Picked(msgspec.Struct, frozen=True, kw_only=True):
+class PickerResult(msgspec.Struct, frozen=True, kw_only=True):
     """What the user chose in a picker: the row and the action (`choose` for Enter)."""
 
     row: ListRow
     action: str = "choose"
 
 
-class PickerScreen(SheetScreen[Picked | None]):
+class PickerScreen(ClosableModalScreen[PickerResult | None]):
     """A screen with a list that is filtered while typing; returns the chosen row and the action."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
@@ -114,9 +121,9 @@ class PickerScreen(SheetScreen[Picked | None]):
         *,
         query: str = "",
         placeholder: str = "type to filter",
-        empty: str | Callable[[Mapping[str, str]], str] = _NO_MATCH_TEXT,
+        empty: str | Callable[[Mapping[str, str]], str] = _NO_MATCHING_ROWS_TEXT,
         choose: str = "choose",
-        order: RankingOrder = "best",
+        order: RowRankingOrder = "best",
         current: str = "",
         note: str = "",
         heads: ListRow | None = None,
@@ -130,10 +137,12 @@ class PickerScreen(SheetScreen[Picked | None]):
         below the list."""
         super().__init__(classes="full-height" if is_full_height else None)
         self._title = title
-        self._rows = insert_blank_rows(rows)
+        self._rows = insert_blank_rows_before_headings(rows)
         self._query = query
         self._placeholder = placeholder
-        self._empty = empty if callable(empty) else lambda own: _NO_MATCH_TEXT if self._rows else empty
+        self._empty = (
+            empty if callable(empty) else lambda own: _NO_MATCHING_ROWS_TEXT if self._rows else empty
+        )
         self._choose = choose
         self._current = current
         self._note = note
@@ -141,8 +150,8 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._preview = preview
         self._text_below = below
         self._filters = filters
-        self._filter = RowFilter(self._rows, order)
-        self._order: RankingOrder = order
+        self._filter = ListRowFilter(self._rows, order)
+        self._order: RowRankingOrder = order
         self._row_numbers = _RowNumbers(
             may_be=self.IS_SEARCHED and filters and not query and not is_full_height
         )
@@ -157,7 +166,7 @@ class PickerScreen(SheetScreen[Picked | None]):
     @property
     def row(self) -> ListRow | None:
         current = self.query_one(RowList).current if self.is_there else None
-        if current is None or not self._row_numbers.enable_for(self._rows):
+        if current is None or not self._row_numbers.enable_row_numbers_for(self._rows):
             return current
         return next(
             (row for row in self._rows if row.id == current.id), current
@@ -181,8 +190,8 @@ class PickerScreen(SheetScreen[Picked | None]):
         if not self.is_there:
             return
         keep = current or (self.row.id if self.row else "")
-        self._rows = insert_blank_rows(rows)
-        self._filter = RowFilter(self._rows, self._order)
+        self._rows = insert_blank_rows_before_headings(rows)
+        self._filter = ListRowFilter(self._rows, self._order)
         self._title = self._title if title is None else title
         self._note = self._note if note is None else note
         self._heads = heads or self._heads
@@ -204,13 +213,13 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def compose(self) -> ComposeResult:
         self._arrange_panes()
-        with Sheet(id="sheet"):
+        with ScreenSheet(id="sheet"):
             if self.HAS_EDGE:
                 yield QuestionEdge()
             yield RuleTitle(self._title, indent=0 if self.HAS_EDGE else 2, id="title")
-            yield from self.compose_above()
+            yield from self.compose_above_filter()
             yield LineInput(self._query, placeholder=self._placeholder, id="filter")
-            with SheetBody(id="body"):
+            with ScreenSheetBody(id="body"):
                 yield RowList(
                     title_cells=self._title_cells(),
                     heads=self._heads,
@@ -219,10 +228,10 @@ class PickerScreen(SheetScreen[Picked | None]):
                 if self._preview is not None:
                     yield Preview(id="preview")
                 yield from self._text_below
-            yield FullRowText(id="told")
-            yield KeyHints(self.hints(), all_keys=ALL_KEYS, id="keys")
+            yield FullRowTextPane(id="told")
+            yield KeyHints(self.hints(), all_keys=ALL_KEYS_HINT, id="keys")
 
-    def compose_above(self) -> ComposeResult:
+    def compose_above_filter(self) -> ComposeResult:
         """Yields the widgets that a subclass shows between title and filter line; none here."""
         yield from ()
 
@@ -230,7 +239,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         rows = (*self._rows, self._heads) if self._heads is not None else self._rows
         widths = (cells(row.title) + len(row.before) for row in rows if not row.is_heading)
         number = 2 if self._row_numbers.is_allowed else 0
-        return min(MAX_TITLE_CELLS, number + max(widths, default=0)) if self.IS_ALIGNED else 0
+        return min(MAX_PICKER_TITLE_CELLS, number + max(widths, default=0)) if self.IS_ALIGNED else 0
 
     def hints(self) -> list[KeyHint]:
         own = [
@@ -240,7 +249,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         count = sum(not row.is_heading for row in self._rows)
         number = (
             [KeyHint(f"1-{count}", "pick", 3)]
-            if count > 1 and self._row_numbers.enable_for(self._rows)
+            if count > 1 and self._row_numbers.enable_row_numbers_for(self._rows)
             else []
         )
         chooses = [KeyHint("enter", self._choose, 9, "tui.select.confirm")] if self._choose else []
@@ -254,19 +263,23 @@ class PickerScreen(SheetScreen[Picked | None]):
     def on_mount(self) -> None:
         self._fit()
         self._apply(self._current)
-        if not self._row_numbers.enable_for(self._rows) and self.IS_SEARCHED:
+        if not self._row_numbers.enable_row_numbers_for(self._rows) and self.IS_SEARCHED:
             self.query_one("#filter", LineInput).focus()
 
     def on_key(self, event: events.Key) -> None:
         """Handles a key in a short list, which has no filter line: a number chooses a row, any other character opens
         the filter line with it."""
-        if not self._row_numbers.enable_for(self._rows) or event.character is None or not event.is_printable:
+        if (
+            not self._row_numbers.enable_row_numbers_for(self._rows)
+            or event.character is None
+            or not event.is_printable
+        ):
             return
         event.stop()
         event.prevent_default()
         if event.character.isdecimal():
-            if (row := self._row_numbers.row_with(event.character, self._rows)) is not None:
-                self.dismiss(Picked(row=row))
+            if (row := self._row_numbers.row_with_number(event.character, self._rows)) is not None:
+                self.dismiss(PickerResult(row=row))
             return
         self._row_numbers.is_allowed = False  # the line stays, even if it is cleared
         line = self.query_one("#filter", LineInput)
@@ -281,7 +294,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         """Sets whether the preview is beside or below the list. It runs before the panes exist, because a later change
         would style all of them again."""
         width, height = self.app.size
-        is_beside = self._preview is not None and width >= PREVIEW_MIN_WIDTH
+        is_beside = self._preview is not None and width >= PICKER_PREVIEW_MIN_WIDTH
         self.set_class(is_beside, "beside")
         if self.BELOW_MIN_ROWS:
             self.set_class(not is_beside and height >= self.BELOW_MIN_ROWS, "below")
@@ -289,22 +302,22 @@ class PickerScreen(SheetScreen[Picked | None]):
     def _fit(self) -> None:
         self._arrange_panes()
         is_told = self._preview is not None and (self.has_class("beside") or self.has_class("below"))
-        self.query_one(FullRowText).reserve_rows(self.query_one(RowList), is_told=is_told)
+        self.query_one(FullRowTextPane).reserve_rows(self.query_one(RowList), is_told=is_told)
         if not self.has_class("full-height"):
             most = max(3, self.app.size.height * 3 // 5 - 3)
-            least = 2 if self._row_numbers.enable_for(self._rows) and self._preview is None else 5
-            rows = max(len(self._rows), least) + self.query_one(RowList).head_height
+            least = 2 if self._row_numbers.enable_row_numbers_for(self._rows) and self._preview is None else 5
+            rows = max(len(self._rows), least) + self.query_one(RowList).column_head_height
             self.query_one("#body").styles.height = max(1, min(most, rows))
 
     def _apply(self, keep: str = "") -> None:
-        query, is_brief = self.filter_text, self._row_numbers.enable_for(self._rows)
-        shown = self.adjust_rows(self._filter.apply_query(query if self._filters else ""))
+        query, is_brief = self.filter_text, self._row_numbers.enable_row_numbers_for(self._rows)
+        shown = self.adjust_visible_rows(self._filter.apply_query(query if self._filters else ""))
         self.query_one("#filter", LineInput).display = self.IS_SEARCHED and not is_brief
         rows = self.query_one(RowList)
         rows.column_heads = (
             _heads_beside_numbers(self._heads) if self._heads is not None and is_brief else self._heads
         )
-        rows.empty_text = self._empty(keymap_of(self.app))
+        rows.empty_text = self._empty(app_keymap(self.app))
         rows.show_rows(_number_rows(shown) if is_brief else shown, query=query, keep=keep)
         self._fit()
         self._update_count()
@@ -312,7 +325,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         hints = [hint for hint in self.hints() if self.row is not None or hint.id not in needing]
         self.query_one("#keys", KeyHints).show(hints)
 
-    def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
+    def adjust_visible_rows(self, shown: list[MatchedListRow]) -> list[MatchedListRow]:
         """Returns the visible rows of a picker, adjusted to each other by a subclass; unchanged here."""
         return shown
 
@@ -320,7 +333,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         shown = sum(not item.row.is_heading for item in self.query_one(RowList).visible_rows)
         total = sum(not row.is_heading for row in self._rows)
         count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
-        if self._row_numbers.enable_for(self._rows) or (shown == total and not self.IS_COUNTED):
+        if self._row_numbers.enable_row_numbers_for(self._rows) or (shown == total and not self.IS_COUNTED):
             count = ""
         note = self._filter.query_problem or self._note
         self.query_one(RuleTitle).show(title=self._title, note=" · ".join(filter(None, (note, count))))
@@ -333,7 +346,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         event.stop()
         if self._preview is not None:
             self.query_one("#preview", Preview).show(self._preview(event.row) if event.row else PreviewText())
-        self.query_one(FullRowText).show_row(self.query_one(RowList))
+        self.query_one(FullRowTextPane).show_row(self.query_one(RowList))
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         event.stop()
@@ -343,14 +356,14 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def action_choose(self) -> None:
         if self.row is not None and not self.row.is_disabled:
-            self.dismiss(Picked(row=self.row))
+            self.dismiss(PickerResult(row=self.row))
 
     def action_act(self, action_id: str) -> None:
         action = next(action for action in self.ACTIONS if action.id == action_id)
         if self.row is None and action.needs_row:
             return
         if action.closes and self.row is not None:
-            self.dismiss(Picked(row=self.row, action=action_id))
+            self.dismiss(PickerResult(row=self.row, action=action_id))
         else:
             self.post_message(self.ActionRequested(self, action_id, self.row))
 
@@ -375,11 +388,11 @@ class _RowNumbers:
         self.is_allowed = may_be
         """Whether a short list is numbered; not after text was typed to filter it."""
 
-    def enable_for(self, rows: Sequence[ListRow]) -> bool:
-        return self.is_allowed and 0 < sum(not row.is_heading for row in rows) <= _MAX_NUMBERED_ROWS
+    def enable_row_numbers_for(self, rows: Sequence[ListRow]) -> bool:
+        return self.is_allowed and 0 < sum(not row.is_heading for row in rows) <= _MAX_NUMBERED_PICKER_ROWS
 
     @staticmethod
-    def row_with(number: str, rows: Sequence[ListRow]) -> ListRow | None:
+    def row_with_number(number: str, rows: Sequence[ListRow]) -> ListRow | None:
         """Returns the list row with this number; None if there is none that can be chosen."""
         choices = [row for row in rows if not row.is_heading]
         at = int(number) - 1
@@ -390,8 +403,8 @@ def _heads_beside_numbers(heads: ListRow) -> ListRow:
     return msgspec.structs.replace(heads, prefix=f"  {heads.prefix}")
 
 
-def _number_rows(shown: Sequence[MatchedRow]) -> list[MatchedRow]:
-    out: list[MatchedRow] = []
+def _number_rows(shown: Sequence[MatchedListRow]) -> list[MatchedListRow]:
+    out: list[MatchedListRow] = []
     number = 0
     for item in shown:
         if not item.row.is_heading:

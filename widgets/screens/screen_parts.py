@@ -12,9 +12,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from widgets import textual_internals as textual_inside
-from widgets.key_labels import NO_KEY, key_name
-from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
-from widgets.readable_styles import has_background, readable_style
+from widgets.key_labels import UNBOUND_KEY_LABEL, format_key_name
+from widgets.readable_styles import has_background_color, make_style_readable
+from widgets.row_builder import RIGHT_MARGIN_CELLS, RowBuilder, cells, clean_single_line
 from widgets.transcript.leaves.safe_text import cut_end_to_fit
 
 
@@ -50,30 +50,30 @@ class KeyHints(Widget):
             self.hints = tuple(hints)
             self.refresh()
 
-    def fitting_hints(self, width: int) -> list[KeyHint]:
+    def fitting_key_hints(self, width: int) -> list[KeyHint]:
         left = self.current_hints()
-        if self._all_keys is not None and _total_cells(left) > width - 2 - RIGHT_MARGIN:
-            own = textual_inside.keymap_of(self.app) if self.is_attached else {}
+        if self._all_keys is not None and _total_cells(left) > width - 2 - RIGHT_MARGIN_CELLS:
+            own = textual_inside.app_keymap(self.app) if self.is_attached else {}
             all_keys = _with_user_keys(self._all_keys, own)
             left = [*left[:-1], *([all_keys] if all_keys else []), *left[-1:]]
-        while left and _total_cells(left) > width - 2 - RIGHT_MARGIN:
+        while left and _total_cells(left) > width - 2 - RIGHT_MARGIN_CELLS:
             left.remove(min(reversed(left), key=lambda hint: hint.importance))
         return left
 
     def current_hints(self) -> list[KeyHint]:
         """Returns all hints with the keys that the user set; actions without a key are left out."""
-        own = textual_inside.keymap_of(self.app) if self.is_attached else {}
+        own = textual_inside.app_keymap(self.app) if self.is_attached else {}
         return [shown for hint in self.hints if (shown := _with_user_keys(hint, own)) is not None]
 
-    def key_at(self, x: int) -> str | None:
+    def key_at_column(self, x: int) -> str | None:
         """Returns the key of the hint at a column of the line, of several keys the one there or the first; None between
         hints."""
         at = 2
-        for number, hint in enumerate(self.fitting_hints(self.size.width)):
+        for number, hint in enumerate(self.fitting_key_hints(self.size.width)):
             at += 3 if number else 0
             keys = hint.key.split("/")
             for place, key in enumerate(keys):
-                end = at + cells(key_name(key)) + (1 if place < len(keys) - 1 else 0)
+                end = at + cells(format_key_name(key)) + (1 if place < len(keys) - 1 else 0)
                 if at <= x < end:
                     return key
                 at = end
@@ -87,7 +87,7 @@ class KeyHints(Widget):
         key = self.get_component_rich_style("key-hints--key")
         label = self.get_component_rich_style("key-hints--label")
         line = RowBuilder(self.size.width, self.rich_style).pad(2)
-        for number, hint in enumerate(self.fitting_hints(self.size.width)):
+        for number, hint in enumerate(self.fitting_key_hints(self.size.width)):
             line.add(" · " if number else "", label)
             line.add(_key_names(hint.key), key).add(" " + hint.label, label)
         return line.strip()
@@ -101,7 +101,7 @@ def _with_user_keys(hint: KeyHint, own: Mapping[str, str]) -> KeyHint | None:
         own.get(action, default).split(",")[0]
         for action, default in zip(hint.id.split("/"), hint.key.split("/"), strict=False)
     ]
-    kept = [key for key in keys if key != NO_KEY]
+    kept = [key for key in keys if key != UNBOUND_KEY_LABEL]
     return hint._replace(key="/".join(kept)) if kept else None
 
 
@@ -109,7 +109,7 @@ def _key_names(keys: str) -> str:
     """Formats keys for a hint, separated by slashes; punctuation keys by blanks, because `</>` reads as a tag."""
     if keys == "/":
         return "/"
-    names = [key_name(key) for key in keys.split("/")]
+    names = [format_key_name(key) for key in keys.split("/")]
     are_signs = all(name in string.punctuation for name in names)
     return (" " if are_signs else "/").join(names)
 
@@ -124,19 +124,19 @@ def key_list_text(hints: Sequence[KeyHint]) -> str:
     return "\n".join(f"{_key_names(hint.key):<{width}}  {hint.label}" for hint in hints)
 
 
-class Sheet(Vertical):
+class ScreenSheet(Vertical):
     """The container of a screen's rows. They cover all of it, so the container itself is not drawn."""
 
     BLANK = True
 
 
-class SheetBody(Container):
+class ScreenSheetBody(Container):
     """The container of a screen's panes. They cover all of it, so the container itself is not drawn."""
 
     BLANK = True
 
 
-MIN_TITLE_CELLS = 24
+MIN_SCREEN_TITLE_CELLS = 24
 """Minimum cells for the title; it takes them from the note if needed."""
 
 
@@ -167,31 +167,39 @@ class RuleTitle(Widget):
     def render_line(self, y: int) -> Strip:
         rule = self.get_component_rich_style("rule-title--rule")
         width = self.size.width
-        note = f" {plain_line(self.note)} " if self.note else ""
+        note = f" {clean_single_line(self.note)} " if self.note else ""
         line = RowBuilder(width, self.rich_style)
-        edge, filler = (self._indent, " ") if self.title and has_background(self.rich_style) else ("─ ", "─")
+        edge, filler = (
+            (self._indent, " ") if self.title and has_background_color(self.rich_style) else ("─ ", "─")
+        )
         if self.title:
             first = cells(self.note.split(" · ")[0]) + 4 if self.note else 0
             title = cut_end_to_fit(
-                plain_line(self.title),
-                max(1, min(line.remaining_cells - 5, max(MIN_TITLE_CELLS, line.remaining_cells - 5 - first))),
+                clean_single_line(self.title),
+                max(
+                    1,
+                    min(
+                        line.remaining_cells - 5,
+                        max(MIN_SCREEN_TITLE_CELLS, line.remaining_cells - 5 - first),
+                    ),
+                ),
             )
             line.add(edge, rule).add_with_diffstat(title, *self._word_styles("title")).add(" ")
         note = _fitting_note(note, max(0, line.remaining_cells - 2))
         if cells(note) > 2:
-            line.fill_to(width - cells(note) - 1, filler, rule)
+            line.fill_to_column(width - cells(note) - 1, filler, rule)
             line.add_with_diffstat(note, *self._word_styles("note"))
-        return line.fill_to(width, filler, rule).strip()
+        return line.fill_to_column(width, filler, rule).strip()
 
     def _word_styles(self, words: str) -> list[Style]:
         """Returns the styles of a title row's part: for words, and for counts of added and of removed lines."""
         return [
-            readable_style(self.get_component_rich_style(f"rule-title--{part}"))
+            make_style_readable(self.get_component_rich_style(f"rule-title--{part}"))
             for part in (words, "added", "removed")
         ]
 
 
-EDGE_CELLS = 2
+QUESTION_EDGE_CELLS = 2
 """The columns of the edge of a question."""
 
 
@@ -223,7 +231,7 @@ class WaitingBanner(Static):
     DEFAULT_CSS = "WaitingBanner { dock: top; height: 1; padding: 0 2; }"
 
 
-def show_banner(screen: Screen[Any], text: str) -> None:
+def show_screen_banner(screen: Screen[Any], text: str) -> None:
     """Shows a text in a row at the top of a screen, changes it, or removes the row if the text is empty."""
     banner = next(iter(screen.query(WaitingBanner)), None)
     if banner is None and text:

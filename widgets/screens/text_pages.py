@@ -7,26 +7,26 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
-from widgets.line import cells
-from widgets.screens.preview import Preview, PreviewPart, PreviewText
+from widgets.row_builder import cells
+from widgets.screens.preview_pane import Preview, PreviewParagraph, PreviewText
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle, key_list_text
-from widgets.textual_internals import SheetScreen
+from widgets.textual_internals import ClosableModalScreen
 
-MAX_PAGE_CHARS = 2_000_000
+MAX_TEXT_PAGE_CHARS = 2_000_000
 """The maximum number of characters, which can be laid out without a noticeable delay."""
 
 
-_HINTS = (
+_TEXT_PAGE_KEY_HINTS = (
     KeyHint("up/down", "scroll", 5, "tui.select.up/tui.select.down"),
     KeyHint("escape", "close", 9, "tui.select.cancel"),
 )
 
 
-_PANE_EDGE_CELLS = 4
+_TEXT_PANE_EDGE_CELLS = 4
 """Cells beside the text of a page."""
 
 
-class PageScreen(SheetScreen[None]):
+class PageScreen(ClosableModalScreen[None]):
     """A screen that shows texts for reading, as high as the longest of them needs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,7 +49,7 @@ class PageScreen(SheetScreen[None]):
     def _rows_of_short_pages(self) -> int | None:
         """The rows of the longest page; None if the screen should be full."""
         width, height = self.app.size
-        room = max(1, width // len(self.pages) - _PANE_EDGE_CELLS)
+        room = max(1, width // len(self.pages) - _TEXT_PANE_EDGE_CELLS)
         most = height * 3 // 5
         rows = max(
             2 * bool(page.title)
@@ -68,8 +68,8 @@ class PageScreen(SheetScreen[None]):
             yield RuleTitle(self._heading, self._note, id="title")
             with Horizontal(id="body"):
                 for number, _ in enumerate(self.pages):
-                    yield Preview(longest=MAX_PAGE_CHARS, id=f"page-{number}")
-            yield KeyHints(_HINTS, id="keys")
+                    yield Preview(longest=MAX_TEXT_PAGE_CHARS, id=f"page-{number}")
+            yield KeyHints(_TEXT_PAGE_KEY_HINTS, id="keys")
 
     def on_mount(self) -> None:
         for pane, page in zip(self.query(Preview), self.pages, strict=True):
@@ -90,12 +90,12 @@ class PageScreen(SheetScreen[None]):
             (pane.scroll_end if is_end else pane.scroll_home)(animate=False)
 
 
-ALL_KEYS = KeyHint("f1", "all keys", 10, "tui.select.keys")
+ALL_KEYS_HINT = KeyHint("f1", "all keys", 10, "tui.select.keys")
 
 
 def show_all_keys(screen: Screen[Any]) -> None:
     """Opens a screen that lists all keys of the given screen, including those without space in its hint line."""
     hints = screen.query_one(KeyHints).current_hints()
     screen.app.push_screen(
-        PageScreen("Keys here", PreviewText(parts=(PreviewPart(text=key_list_text(hints)),)))
+        PageScreen("Keys here", PreviewText(parts=(PreviewParagraph(text=key_list_text(hints)),)))
     )

@@ -3,7 +3,7 @@
 While the editor is empty, single letters, numbers, arrows and Enter answer; with text in it, and after Escape on the
 page of the card or the end of the focus, only keys with Ctrl, Alt or F do, and only after the question was visible for
 a while (`input_guard`). A letter, a number or Enter counts once no other key follows it at once, so no part of a text
-is an answer. F8 focuses the question; then the confirmation word of a dangerous command is typed. Clicks do nothing."""
+is an answer. F8 focuses the question; then the word for a dangerous command is typed. Clicks do nothing."""
 
 import math
 import time
@@ -18,46 +18,46 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from widgets.line import RIGHT_MARGIN, RowBuilder
+from widgets.row_builder import RIGHT_MARGIN_CELLS, RowBuilder
 from widgets.status.approval_keys import (
-    DETAILS_LETTER,
+    APPROVAL_DETAILS_LETTER,
     ENTER_CHARACTER,
-    LETTER_BY_MAC_OPTION,
-    AmbiguousKeys,
-    HeldKey,
-    is_answer_key,
-    is_text_key,
+    LETTER_BY_MAC_OPTION_CHARACTER,
+    AmbiguousAltKeys,
+    HeldAnswerKey,
+    is_approval_key,
+    is_text_typing_key,
 )
-from widgets.status.approval_painting import CARD_COMPONENTS, paint_row
+from widgets.status.approval_painting import APPROVAL_CARD_COMPONENT_CLASS_NAMES, paint_approval_row
 from widgets.status.approval_request import (
-    AnswerOption,
-    ApprovalKeys,
+    ApprovalAnswerOption,
+    ApprovalKeyLabels,
     ApprovalRequest,
     ChangedFile,
     RuleScope,
-    call_answers,
-    index_of_typed_answer,
-    rule_answers,
+    index_of_typed_approval_answer,
+    make_approval_answers,
+    make_rule_answers,
 )
 from widgets.status.approval_rows import (
     ApprovalCardState,
     ProposedChange,
-    StyledRow,
+    StyledApprovalRow,
     approval_card_rows,
 )
-from widgets.status.input_guard import MIN_QUIET_SECONDS, TYPING_PAUSE_SECONDS, InputGuard
+from widgets.status.input_guard import MIN_KEY_QUIET_SECONDS, TYPING_PAUSE_SECONDS, QuestionInputGuard
 from widgets.terminal.terminal_driver import AmbiguousAltKey
 from widgets.transcript.painting.style_lookup import COMPONENT_NAMES, CurrentStyles
 
-TOO_EARLY_SECONDS = 1.5
+EARLY_ANSWER_NOTICE_SECONDS = 1.5
 """Seconds for which the card says that a key came too early."""
-_TICK_SECONDS = 0.1
+_APPROVAL_TICK_SECONDS = 0.1
 
 
 class ApprovalBar(Widget, can_focus=False):
     """The card above the editor that asks the user whether a tool call may run, or asks a question of an extension."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {*CARD_COMPONENTS, *COMPONENT_NAMES}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {*APPROVAL_CARD_COMPONENT_CLASS_NAMES, *COMPONENT_NAMES}
     DEFAULT_CSS = "ApprovalBar { height: 0; display: none; }"
 
     class Answered(Message):
@@ -92,8 +92,8 @@ class ApprovalBar(Widget, can_focus=False):
         and turned out to be no answer."""
         super().__init__(id=id)
         self.asked: ApprovalRequest | None = None
-        self.keys = ApprovalKeys()
-        self.arming = InputGuard()
+        self.keys = ApprovalKeyLabels()
+        self.arming = QuestionInputGuard()
         self._clock = clock
         self._return_focus = give_back
         self._change: ProposedChange | None = None
@@ -117,22 +117,23 @@ class ApprovalBar(Widget, can_focus=False):
         self._shows_left = False
         self._typed_at = -math.inf
         """When a key of a text was last left to the editor, which may not have written it yet."""
-        self._held = HeldKey(self.set_timer)
+        self._held = HeldAnswerKey(self.set_timer)
         """A letter that counts as an answer unless another key follows at once."""
         self._too_early_until = -math.inf
         self._was_armed = False
-        self._ambiguous = AmbiguousKeys()
+        self._ambiguous = AmbiguousAltKeys()
         self._shown_refused = ""
         self._check_timer: Timer | None = None
         """A timer that runs only while a question is open, so that an idle program does nothing."""
-        self.shown_rows: list[StyledRow] = []
+        self.shown_rows: list[StyledApprovalRow] = []
         self._shown_size = Size()
 
     def on_mount(self) -> None:
-        self._check_timer = self.set_interval(_TICK_SECONDS, self._check_armed, pause=self.asked is None)
+        is_paused = self.asked is None
+        self._check_timer = self.set_interval(_APPROVAL_TICK_SECONDS, self._check_armed, pause=is_paused)
 
     @property
-    def has_card_focus(self) -> bool:
+    def has_approval_card_focus(self) -> bool:
         """Whether the approval card has the keyboard focus."""
         return self.has_focus
 
@@ -147,10 +148,10 @@ class ApprovalBar(Widget, can_focus=False):
         return self._was_armed and self.arming.is_armed(self._clock())
 
     @property
-    def answers(self) -> Sequence[AnswerOption]:
+    def answers(self) -> Sequence[ApprovalAnswerOption]:
         if self.asked is None:
             return ()
-        return rule_answers(self.asked) if self._lists_rules else call_answers(self.asked)
+        return make_rule_answers(self.asked) if self._lists_rules else make_approval_answers(self.asked)
 
     def show(self, asked: ApprovalRequest | None) -> None:
         """Shows an approval question with its answers in the card, or hides the card if there is none."""
@@ -172,7 +173,7 @@ class ApprovalBar(Widget, can_focus=False):
         if asked is not None:
             self.call_after_refresh(self._note_painted)
 
-    def show_change(self, id: str, change: Sequence[ChangedFile], *, question: str = "") -> None:
+    def show_proposed_change(self, id: str, change: Sequence[ChangedFile], *, question: str = "") -> None:
         """Shows the change of files that the open approval question is about, unless the question is closed by now.
         `question`, if given, replaces its text."""
         if self.asked is not None and self.asked.id == id:
@@ -188,17 +189,17 @@ class ApprovalBar(Widget, can_focus=False):
             self._is_editor_blank = is_blank
             self._update_rows()
 
-    def note_input(self, event: events.Event) -> bool:
+    def note_user_input(self, event: events.Event) -> bool:
         """Called for every key, paste or click before it is handled. Returns True if the run is to be stopped, because
         a text right behind an ambiguous Alt key shows that it was an Escape and a letter."""
         now = self._clock()
         if self.asked is not None:
-            self.arming.note_key(now)
+            self.arming.note_key_press(now)
         if self._ambiguous.is_overdue(now):
             self._ambiguous.resolve()
         if not isinstance(event, events.Key):
             self._write_held_key()
-        elif self.asked is not None and self.app.screen is not self.screen and is_text_key(event):
+        elif self.asked is not None and self.app.screen is not self.screen and is_text_typing_key(event):
             self.arming.note_letter(now)
         self._ambiguous.current = event.key if isinstance(event, AmbiguousAltKey) else ""
         if self._is_left:
@@ -214,13 +215,12 @@ class ApprovalBar(Widget, can_focus=False):
 
     def _is_text(self, event: events.Key) -> bool:
         """Returns whether a key is part of a text: it types something, and is not a single key that answers."""
-        is_answer = self.asked is not None and not self._held.character and is_answer_key(event, self.answers)
-        return event.is_printable and not is_answer
+        is_asking = self.asked is not None and not self._held.character
+        return event.is_printable and not (is_asking and is_approval_key(event, self.answers))
 
     @property
     def refusal(self) -> str:
-        """What the card says about an Alt key that was just pressed and is unclear in this terminal; empty if none
-        was."""
+        """What the card says about an unclear Alt key that was just pressed; empty if none was."""
         refused = self._ambiguous.refused
         return f"{refused} is unclear in this terminal: {self._ambiguous.advice}" if refused else ""
 
@@ -230,7 +230,7 @@ class ApprovalBar(Widget, can_focus=False):
         """Allows or denies the call by a key of the page; returns False if the question was not ready, the key is
         unclear in this terminal, or a word must be typed."""
         asked = self.asked
-        if asked is None or (allows and not self.is_intended_key("y")) or not self._check_ready():
+        if asked is None or (allows and not self.is_intended_answer_key("y")) or not self._check_ready():
             return False
         if allows and asked.is_dangerous:
             return False
@@ -240,11 +240,11 @@ class ApprovalBar(Widget, can_focus=False):
         self.post_message(self.Answered(asked.id, allows))
         return True
 
-    def focus_card(self, *, lists_rules: bool = False) -> None:
+    def focus_approval_card(self, *, lists_rules: bool = False) -> None:
         """Moves the keyboard focus to the approval card if the question already accepts keys; `lists_rules` also opens
         the list of rules."""
         letter = "a" if lists_rules and any(one.letter == "a" for one in self.answers) else "y"
-        if self.asked is not None and self.is_intended_key(letter) and self._check_ready():
+        if self.asked is not None and self.is_intended_answer_key(letter) and self._check_ready():
             self._open_card(lists_rules=lists_rules)
 
     def handle_editor_key(self, event: events.Key, *, is_blank: bool) -> bool:
@@ -255,7 +255,7 @@ class ApprovalBar(Widget, can_focus=False):
         if self.asks_reason:
             return self._handle_reason_key(event, is_blank=is_blank)
         now = self._clock()
-        is_blank = is_blank and not self._is_left and now - self._typed_at >= MIN_QUIET_SECONDS
+        is_blank = is_blank and not self._is_left and now - self._typed_at >= MIN_KEY_QUIET_SECONDS
         held = self._held.character
         is_again = self._held.is_early and event.character == held
         if held and (is_again or event.key in ("enter", "backspace", "escape")):
@@ -264,9 +264,9 @@ class ApprovalBar(Widget, can_focus=False):
                 self._hold_key(held, is_early=self._held.is_early)
             return event.key != "escape"
         self._write_held_key()
-        if (letter := LETTER_BY_MAC_OPTION.get(event.character or "")) is not None:
+        if (letter := LETTER_BY_MAC_OPTION_CHARACTER.get(event.character or "")) is not None:
             return self._answer_by_mac_option(letter, event.character or "", is_blank=is_blank and not held)
-        if not is_blank or held or not is_answer_key(event, self.answers):
+        if not is_blank or held or not is_approval_key(event, self.answers):
             self._is_in_use = False
             self._typed_at = now if event.is_printable else self._typed_at
             return False
@@ -293,12 +293,12 @@ class ApprovalBar(Widget, can_focus=False):
         elif letter == "n":
             self.answer_by_page_key(False)
         elif letter == "a":
-            self.focus_card(lists_rules=True)
+            self.focus_approval_card(lists_rules=True)
         else:
             self.post_message(self.DetailsRequested())
         return True
 
-    def move_to_named_answer(self, text: str) -> bool:
+    def move_cursor_to_named_answer(self, text: str) -> bool:
         """Moves the card's cursor to the answer that a text sent from the editor names, such as "yes"; Enter then
         chooses it. Returns False if the text names none."""
         asked = self.asked
@@ -307,7 +307,7 @@ class ApprovalBar(Widget, can_focus=False):
         if asked.is_dangerous and text.strip() == asked.confirmation_word:
             self._open_card()
             self._confirmation_text = asked.confirmation_word
-        elif (index := index_of_typed_answer(asked, text)) is not None:
+        elif (index := index_of_typed_approval_answer(asked, text)) is not None:
             self._close_rule_list()
             self._chosen_index = index
         else:
@@ -333,8 +333,8 @@ class ApprovalBar(Widget, can_focus=False):
             self._return_focus(held)
 
     def _answer_by_letter(self, character: str) -> None:
-        character = LETTER_BY_MAC_OPTION.get(character, character)
-        if character == DETAILS_LETTER:
+        character = LETTER_BY_MAC_OPTION_CHARACTER.get(character, character)
+        if character == APPROVAL_DETAILS_LETTER:
             self.arming.note_letter(self._clock())
             self.post_message(self.DetailsRequested())
             return
@@ -368,9 +368,8 @@ class ApprovalBar(Widget, can_focus=False):
                 self._opened_by = opened_by
 
     def _move_choice(self, key: str) -> None:
-        self._chosen_index = min(
-            max(0, self._chosen_index + (1 if key in ("down", "j") else -1)), len(self.answers) - 1
-        )
+        step = 1 if key in ("down", "j") else -1
+        self._chosen_index = min(max(0, self._chosen_index + step), len(self.answers) - 1)
         self._update_rows()
 
     def _open_card(self, *, lists_rules: bool = False) -> None:
@@ -401,7 +400,7 @@ class ApprovalBar(Widget, can_focus=False):
             self._is_in_use = False
             self._update_rows()
 
-    def take_letters_again(self) -> None:
+    def accept_letters_again(self) -> None:
         """Makes plain letters answers again after the user came back from the call's details. The key that opened them
         may have been taken for an Escape and a letter."""
         self._text_until = -math.inf
@@ -433,26 +432,24 @@ class ApprovalBar(Widget, can_focus=False):
         self._rejected_word = ""
 
     def _check_ready(self) -> bool:
-        """Returns whether the approval question accepts answers yet; if not, the card says that the key came too
-        early."""
+        """Returns whether the question accepts answers yet; if not, the card says that the key came too early."""
         if not self.arming.was_armed:
             self._show_too_early()
         return self.arming.was_armed
 
     def _show_too_early(self) -> None:
-        self._too_early_until = self._clock() + TOO_EARLY_SECONDS
+        self._too_early_until = self._clock() + EARLY_ANSWER_NOTICE_SECONDS
         self._update_rows()
 
-    def is_intended_key(self, plain_key: str) -> bool:
+    def is_intended_answer_key(self, plain_key: str) -> bool:
         """Returns whether the current key may answer the question. An Alt key that may be an Escape and a letter does
         not: the card then names `plain_key` in its place. Without a question it counts when it is pressed again."""
         now, asked = self._clock(), self.asked
         advice = "" if asked is None else self._advice_for(plain_key, asked)
         if self._ambiguous.is_intended(now, advice=advice):
             return True
-        if (
-            asked is not None
-        ):  # the plain key that is named is no answer before a typed text would have gone on
+        if asked is not None:
+            # The plain key that is named is no answer before a typed text would have gone on.
             self._text_until, self._is_in_use = -math.inf, False
             self.arming.note_letter(now)
             self._update_rows()
@@ -486,7 +483,7 @@ class ApprovalBar(Widget, can_focus=False):
             self.return_to_editor()
         elif self._confirmation_text is not None and event.key not in ("up", "down"):
             self._handle_confirmation_key(event, asked, self._confirmation_text)
-        elif self.arming.is_shown_long(self._clock()):
+        elif self.arming.is_question_visible_long_enough(self._clock()):
             self._handle_focused_key(event, asked)
         else:
             self._show_too_early()
@@ -517,7 +514,7 @@ class ApprovalBar(Widget, can_focus=False):
             if self._opened_by and event.is_printable:
                 self._return_focus(self._opened_by + character)
                 self.return_to_editor()
-        elif key in (DETAILS_LETTER, "v"):
+        elif key in (APPROVAL_DETAILS_LETTER, "v"):
             self.post_message(self.DetailsRequested())
         elif key == "e" and asked.kind == "call":
             self.post_message(self.EditRequested())
@@ -566,7 +563,7 @@ class ApprovalBar(Widget, can_focus=False):
     def _card_state(self) -> ApprovalCardState:
         is_answering = bool(self._held.character) and not self._held.is_early
         return ApprovalCardState(
-            width=max(20, (self.size.width or 80) - 2 - RIGHT_MARGIN),
+            width=max(20, (self.size.width or 80) - 2 - RIGHT_MARGIN_CELLS),
             screen_height=self.app.size.height,
             keys=self.keys,
             answers=self.answers,
@@ -586,10 +583,10 @@ class ApprovalBar(Widget, can_focus=False):
         )
 
     def render_line(self, y: int) -> Strip:
-        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN)
+        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN_CELLS)
         if self.asked is None or y >= len(self.shown_rows):
             return line.strip()
-        return paint_row(
+        return paint_approval_row(
             self.shown_rows[y],
             line,
             self.get_component_rich_style,

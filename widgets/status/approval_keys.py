@@ -8,36 +8,38 @@ from typing import Final
 from textual import events
 from textual.timer import Timer
 
-from widgets.status.approval_request import AnswerOption
-from widgets.status.input_guard import MIN_QUIET_SECONDS
+from widgets.status.approval_request import ApprovalAnswerOption
+from widgets.status.input_guard import MIN_KEY_QUIET_SECONDS
 
 REFUSED_SECONDS = 5.0
 """Seconds for which the card says that an ambiguous Alt key was refused, and a text that follows stops the run."""
-HOLD_SECONDS = MIN_QUIET_SECONDS
+ANSWER_KEY_HOLD_SECONDS = MIN_KEY_QUIET_SECONDS
 """Seconds without another key after which a letter, number or Enter counts as an answer: as long as before it, because
 slow typing has pauses too, and lines of a paste have none behind Enter."""
-DETAILS_LETTER: Final = "d"
+APPROVAL_DETAILS_LETTER: Final = "d"
 ENTER_CHARACTER: Final = "\r"
-_DETAILS_SCREEN_KEYS: Final = frozenset("ynjk ")
+_APPROVAL_DETAILS_SCREEN_KEYS: Final = frozenset("ynjk ")
 """Plain keys with a meaning on the page of details; others show that a text is being typed, which began with `d`."""
-LETTER_BY_MAC_OPTION: Final = {"å": "y", "≈": "n", "∑": "a", "√": DETAILS_LETTER}
+LETTER_BY_MAC_OPTION_CHARACTER: Final = {"å": "y", "≈": "n", "∑": "a", "√": APPROVAL_DETAILS_LETTER}
 """What Option with A, X, W and V types in the terminals of a Mac as shipped, and the letters of the answers."""
 
 
-def is_text_key(event: events.Key) -> bool:
+def is_text_typing_key(event: events.Key) -> bool:
     """Returns whether a key pressed on the screen with a call's details shows that the user is typing a text."""
-    return event.is_printable and event.character not in _DETAILS_SCREEN_KEYS
+    return event.is_printable and event.character not in _APPROVAL_DETAILS_SCREEN_KEYS
 
 
-def is_answer_key(event: events.Key, answers: Sequence[AnswerOption]) -> bool:
+def is_approval_key(event: events.Key, answers: Sequence[ApprovalAnswerOption]) -> bool:
     """Returns whether a key has a meaning in an approval question: it moves the cursor, chooses one of the answers, or
     opens the details."""
     letters = {answer.letter for answer in answers if answer.letter}
     numbers = {str(number) for number in range(1, min(9, len(answers)) + 1)}
-    return event.key in ("up", "down", "enter") or event.character in letters | numbers | {DETAILS_LETTER}
+    return event.key in ("up", "down", "enter") or event.character in letters | numbers | {
+        APPROVAL_DETAILS_LETTER
+    }
 
 
-class HeldKey:
+class HeldAnswerKey:
     """The plain key that is held back as a possible answer, if there is one. A timer applies it, unless the next key
     comes first."""
 
@@ -50,7 +52,7 @@ class HeldKey:
         """Whether the last held key came before the question accepted keys, so that it is dropped and not applied."""
 
     def hold(self, character: str, on_timeout: Callable[[], None], *, is_early: bool) -> None:
-        self._timer = self._start_timer(HOLD_SECONDS, on_timeout)
+        self._timer = self._start_timer(ANSWER_KEY_HOLD_SECONDS, on_timeout)
         self.character, self.is_early = character, is_early
 
     def take(self) -> str:
@@ -62,7 +64,7 @@ class HeldKey:
         return held
 
 
-class AmbiguousKeys:
+class AmbiguousAltKeys:
     """Alt keys for which terminals send the same as for Escape and a letter: the one being handled, and the one
     that was refused last. They allow nothing while a question is open."""
 
@@ -94,7 +96,7 @@ class AmbiguousKeys:
     def is_intended(self, now: float, *, advice: str) -> bool:
         """Returns whether the key that is being handled is surely the one it looks like; otherwise it is refused, with
         the advice what to press. Without an advice it counts when it is pressed again."""
-        is_again = self.current == self._refused and now - self._pressed_at >= MIN_QUIET_SECONDS
+        is_again = self.current == self._refused and now - self._pressed_at >= MIN_KEY_QUIET_SECONDS
         if not self.current or (is_again and not advice and not self._advice):
             self.resolve()
             return True

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from rich.style import Style
 from textual.strip import Strip
 
-from widgets.line import RowBuilder
-from widgets.readable_styles import readable_style, selected_row_style
-from widgets.status.approval_rows import DIFF_PREFIX, StyledRow
+from widgets.readable_styles import make_style_readable, selected_row_style
+from widgets.row_builder import RowBuilder
+from widgets.status.approval_rows import DIFF_STYLE_PREFIX, StyledApprovalRow
 
-CARD_COMPONENTS = frozenset(
+APPROVAL_CARD_COMPONENT_CLASS_NAMES = frozenset(
     f"approval--{name}"
     for name in (
         "head",
@@ -29,14 +29,14 @@ CARD_COMPONENTS = frozenset(
 )
 """The component classes of the rows, besides those of diffs."""
 
-StyleByName = Callable[[str], Style]
+GetStyleByName = Callable[[str], Style]
 
 
-def paint_row(
-    row: StyledRow,
+def paint_approval_row(
+    row: StyledApprovalRow,
     line: RowBuilder,
-    component_style: StyleByName,
-    diff_style: StyleByName,
+    component_style: GetStyleByName,
+    diff_style: GetStyleByName,
     *,
     is_head: bool,
     is_dangerous: bool,
@@ -48,12 +48,12 @@ def paint_row(
         line.base = component_style(f"approval--head{danger}")
 
     def on_ground(name: str) -> Style:
-        return readable_style(component_style(f"approval--{name}") + Style(bgcolor=line.base.bgcolor))
+        return make_style_readable(component_style(f"approval--{name}") + Style(bgcolor=line.base.bgcolor))
 
     line.add("▌ ", on_ground(f"mark{danger}"))
     current = component_style("approval--current") if row[0][0] == "current" else None
     for name, text in row:
-        key = name.removeprefix(DIFF_PREFIX)
+        key = name.removeprefix(DIFF_STYLE_PREFIX)
         style = on_ground(name) if key == name else diff_style(key)
         line.add(text, style if current is None else selected_row_style(style, current))
     if current is not None:  # to the edge, as in every list

@@ -5,16 +5,16 @@ from typing import Literal
 import msgspec
 
 RuleScope = Literal["session", "project", "person"]
-SCOPE_LABELS: dict[RuleScope, str] = {
+RULE_SCOPE_LABELS: dict[RuleScope, str] = {
     "session": "this session",
     "project": "this project",
     "person": "always",
 }
 """Labels for how long a rule is valid."""
-_SCOPES_PROJECT_FIRST: tuple[RuleScope, ...] = ("project", "session", "person")
+_RULE_SCOPES_PROJECT_FIRST: tuple[RuleScope, ...] = ("project", "session", "person")
 
 
-class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
+class ApprovalCallPart(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a call that asks for approval, such as one command of a pipeline, and what it does."""
 
     text: str
@@ -56,7 +56,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The whole command, the text, or the file that is concerned."""
     question: str = ""
     """What is asked, as a plain question."""
-    parts: tuple[ApprovalPart, ...] = ()
+    parts: tuple[ApprovalCallPart, ...] = ()
     effect: str = ""
     why: str = ""
     mode: str = ""
@@ -75,7 +75,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.confirmation_word is not None
 
 
-class ApprovalKeys(msgspec.Struct, frozen=True, kw_only=True):
+class ApprovalKeyLabels(msgspec.Struct, frozen=True, kw_only=True):
     """The keys that the approval card names; an unbound key is empty."""
 
     once: str = "alt+a"
@@ -83,17 +83,17 @@ class ApprovalKeys(msgspec.Struct, frozen=True, kw_only=True):
     always: str = "alt+w"
     details: str = "alt+v"
     focus: str = "f8"
-    tells_alt: bool = True
+    reports_alt_separately: bool = True
     """Whether the terminal tells Alt from an Escape before a key. If not, the card names plain keys in their place."""
 
 
-AnswerAction = Literal["yes", "word", "no", "why", "rules", "rule"]
+ApprovalAnswerAction = Literal["yes", "word", "no", "why", "rules", "rule"]
 
 
-class AnswerOption(msgspec.Struct, frozen=True, kw_only=True):
+class ApprovalAnswerOption(msgspec.Struct, frozen=True, kw_only=True):
     """One of the numbered answers to an approval question."""
 
-    action: AnswerAction
+    action: ApprovalAnswerAction
     """`word`: it has to be confirmed by a typed word; `why`: no, with a reason that is typed next; `rules`: opens the
     list of rules; `rule`: allows by a rule, or chooses an option."""
     label: str
@@ -102,42 +102,52 @@ class AnswerOption(msgspec.Struct, frozen=True, kw_only=True):
     scope: RuleScope = "session"
 
 
-_ANSWER_LABELS = {"staged": ("Apply", "Discard"), "open": ("Answer…", "No"), "confirm": ("Yes", "No")}
+_APPROVAL_ANSWER_LABELS = {
+    "staged": ("Apply", "Discard"),
+    "open": ("Answer…", "No"),
+    "confirm": ("Yes", "No"),
+}
 
 
-WHY_LABEL = "No, and say why…"
+DENY_WITH_REASON_LABEL = "No, and say why…"
 
 
-def call_answers(asked: ApprovalRequest) -> list[AnswerOption]:
+def make_approval_answers(asked: ApprovalRequest) -> list[ApprovalAnswerOption]:
     """Returns the numbered answers to an approval question; the cursor starts on the first."""
-    yes, no = _ANSWER_LABELS.get(asked.kind, ("Yes, once", "No"))
-    deny = AnswerOption(action="no", label=no, letter="n")
-    denials = [deny, AnswerOption(action="why", label=WHY_LABEL)] if asked.kind == "call" else [deny]
+    yes, no = _APPROVAL_ANSWER_LABELS.get(asked.kind, ("Yes, once", "No"))
+    deny = ApprovalAnswerOption(action="no", label=no, letter="n")
+    denials = (
+        [deny, ApprovalAnswerOption(action="why", label=DENY_WITH_REASON_LABEL)]
+        if asked.kind == "call"
+        else [deny]
+    )
     if asked.kind == "select":
-        options = [AnswerOption(action="rule", label=one, rule=one) for one in asked.options]
-        return [*options, AnswerOption(action="no", label="None of these", letter="n")]
+        options = [ApprovalAnswerOption(action="rule", label=one, rule=one) for one in asked.options]
+        return [*options, ApprovalAnswerOption(action="no", label="None of these", letter="n")]
     if asked.is_dangerous:
-        return [*denials, AnswerOption(action="word", label=yes, letter="y")]
-    allow = AnswerOption(action="yes", label=yes, letter="y")
-    always = AnswerOption(action="rules", label="Yes, and always…", letter="a")
+        return [*denials, ApprovalAnswerOption(action="word", label=yes, letter="y")]
+    allow = ApprovalAnswerOption(action="yes", label=yes, letter="y")
+    always = ApprovalAnswerOption(action="rules", label="Yes, and always…", letter="a")
     return [allow, *([always] if asked.rules and asked.kind == "call" else []), *denials]
 
 
-def rule_answers(asked: ApprovalRequest) -> list[AnswerOption]:
+def make_rule_answers(asked: ApprovalRequest) -> list[ApprovalAnswerOption]:
     """Returns the answers that add a permission rule: each offered rule for the session, for the project, and
     always."""
-    scopes = _SCOPES_PROJECT_FIRST if any(rule.words for rule in asked.rules) else tuple(SCOPE_LABELS)
+    scopes = (
+        _RULE_SCOPES_PROJECT_FIRST if any(rule.words for rule in asked.rules) else tuple(RULE_SCOPE_LABELS)
+    )
     return [
-        AnswerOption(action="rule", label=rule.text, rule=rule.text, scope=scope)
+        ApprovalAnswerOption(action="rule", label=rule.text, rule=rule.text, scope=scope)
         for scope in scopes
         for rule in asked.rules
     ]
 
 
-def index_of_typed_answer(asked: ApprovalRequest, text: str) -> int | None:
+def index_of_typed_approval_answer(asked: ApprovalRequest, text: str) -> int | None:
     """Returns the index of the answer to an approval question that a typed text names: `y`, `yes`, `n`, `no`, `a`,
     `always` or a number. None for any other text."""
-    answers = call_answers(asked)
+    answers = make_approval_answers(asked)
     word = text.strip().casefold()
     if word.isdecimal():
         return int(word) - 1 if 0 < int(word) <= len(answers) else None

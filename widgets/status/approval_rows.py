@@ -6,44 +6,44 @@ from itertools import pairwise
 import msgspec
 
 from widgets.diffstat import split_diffstat
-from widgets.key_labels import fitting_hints
-from widgets.line import cells, plain_line
+from widgets.key_labels import fitting_key_hints
+from widgets.row_builder import cells, clean_single_line
 from widgets.status.approval_request import (
-    SCOPE_LABELS,
-    AnswerOption,
-    ApprovalKeys,
-    ApprovalPart,
+    RULE_SCOPE_LABELS,
+    ApprovalAnswerOption,
+    ApprovalCallPart,
+    ApprovalKeyLabels,
     ApprovalRequest,
     ChangedFile,
 )
 from widgets.transcript.leaves.diff_leaf import DiffLeaf
-from widgets.transcript.leaves.highlight import language_of
-from widgets.transcript.leaves.safe_text import clean, cut_end_to_fit, expand_tabs, wrap
+from widgets.transcript.leaves.highlight import language_of_file
+from widgets.transcript.leaves.safe_text import clean, cut_end_to_fit, expand_tabs, wrap_line_into_ranges
 
-StyledRow = tuple[tuple[str, str], ...]
+StyledApprovalRow = tuple[tuple[str, str], ...]
 """The pieces of a row: the name of a style, and text."""
-DIFF_PREFIX = "diff:"
+DIFF_STYLE_PREFIX = "diff:"
 """The beginning of a style's name that is one of a diff in the transcript."""
-MAX_TEXT_ROWS = 4
-MAX_PARTS = 3
-_OPERATORS = " &|;"
-ROOMY_MIN_ROWS = 30
+MAX_APPROVAL_TEXT_ROWS = 4
+MAX_SHOWN_CALL_PARTS = 3
+_SHELL_OPERATOR_CHARACTERS = " &|;"
+ROOMY_APPROVAL_CARD_MIN_ROWS = 30
 """Rows of the terminal from which there are blank rows below the question, above the answers and below the keys."""
-_GAP_MIN_ROWS = 24
+_APPROVAL_GAP_MIN_ROWS = 24
 """Rows of the terminal from which the row of an omitted reason is left blank above the answers."""
-_MIN_CHANGE_ROWS = 12
+_MIN_PROPOSED_CHANGE_ROWS = 12
 """Rows that a change may take in a low terminal; in a higher one it takes up to half of the rows."""
-_RESERVED_ROWS = 6
+_RESERVED_SCREEN_ROWS = 6
 """Rows that the question leaves for the editor, the lines around it and a part of the transcript."""
-_LABEL_CELLS = 21
-_REASON_TEXT = "No. Write below why, and what to do instead."
-_PART_INDENT = 4
-_DIFF_INDENT = 2
-_CHANGED_ENDS = ("|add", "|remove")
+_APPROVAL_LABEL_CELLS = 21
+_DENIAL_REASON_REQUEST_TEXT = "No. Write below why, and what to do instead."
+_CALL_PART_INDENT = 4
+_APPROVAL_DIFF_INDENT = 2
+_CHANGED_LINE_STYLE_SUFFIXES = ("|add", "|remove")
 """The ends of the style names of changed lines."""
 _UNCLEAR_KEY_CELLS = 50
 """Cells from which the card has room to say that a key is unclear in this terminal."""
-_MAX_SCOPE_CELLS = max(map(len, SCOPE_LABELS.values()))
+_MAX_RULE_SCOPE_CELLS = max(map(len, RULE_SCOPE_LABELS.values()))
 
 
 class ProposedChange:
@@ -51,23 +51,28 @@ class ProposedChange:
 
     def __init__(self, files: Sequence[ChangedFile]) -> None:
         self._files = [
-            (plain_line(file.heading), DiffLeaf(clean(file.diff), language_of(file.path))) for file in files
+            (clean_single_line(file.heading), DiffLeaf(clean(file.diff), language_of_file(file.path)))
+            for file in files
         ]
 
-    def rows(self, width: int) -> "list[StyledRow]":
+    def rows(self, width: int) -> "list[StyledApprovalRow]":
         return [row for heading, leaf in self._files for row in self._file_rows(heading, leaf, width)]
 
     @staticmethod
-    def _file_rows(heading: str, leaf: DiffLeaf, width: int) -> "Iterator[StyledRow]":
+    def _file_rows(heading: str, leaf: DiffLeaf, width: int) -> "Iterator[StyledApprovalRow]":
         if heading:
             kinds = ((piece.kind or "text", piece.text) for piece in split_diffstat(f"  {heading}"))
             yield tuple(kinds)
-        for row in range(len(leaf.layout(max(1, width - _DIFF_INDENT)))):
+        for row in range(len(leaf.layout(max(1, width - _APPROVAL_DIFF_INDENT)))):
             pieces = leaf.pieces(row)
             used = sum(cells(piece.text) for piece in pieces)
-            rest = " " * (width - _DIFF_INDENT - used)
-            drawn = ((f"{DIFF_PREFIX}{piece.key}", piece.text) for piece in pieces)
-            yield (("muted", " " * _DIFF_INDENT), *drawn, (f"{DIFF_PREFIX}{leaf.fill_key(row)}", rest))
+            rest = " " * (width - _APPROVAL_DIFF_INDENT - used)
+            drawn = ((f"{DIFF_STYLE_PREFIX}{piece.key}", piece.text) for piece in pieces)
+            yield (
+                ("muted", " " * _APPROVAL_DIFF_INDENT),
+                *drawn,
+                (f"{DIFF_STYLE_PREFIX}{leaf.row_fill_style_key(row)}", rest),
+            )
 
 
 class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,8 +80,8 @@ class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
 
     width: int
     screen_height: int
-    keys: ApprovalKeys
-    answers: Sequence[AnswerOption]
+    keys: ApprovalKeyLabels
+    answers: Sequence[ApprovalAnswerOption]
     chosen_index: int
     change: "ProposedChange | None" = None
     typed: str | None = None
@@ -110,8 +115,8 @@ class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
         return self.has_focus or self.lists_rules or self.answers_by_letter
 
 
-def approval_card_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledRow]:
-    room = max(4, state.screen_height - _RESERVED_ROWS)
+def approval_card_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledApprovalRow]:
+    room = max(4, state.screen_height - _RESERVED_SCREEN_ROWS)
     answers = _answer_rows(asked, state)
     is_low = len(answers) + 3 > room
     keys = [_key_row(asked, state)]
@@ -122,9 +127,9 @@ def approval_card_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list
         answers = answers[first : first + shown]
         if state.answers_by_letter and not state.is_too_early and not state.refused_key:
             answers[-1], keys = _with_letters(answers[-1], hidden, state), []
-    blank: list[StyledRow] = [(("muted", ""),)]
-    outer_gap = blank if state.screen_height >= ROOMY_MIN_ROWS else []
-    has_spare_row = not is_low and state.screen_height >= _GAP_MIN_ROWS and _repeats_question(asked)
+    blank: list[StyledApprovalRow] = [(("muted", ""),)]
+    outer_gap = blank if state.screen_height >= ROOMY_APPROVAL_CARD_MIN_ROWS else []
+    has_spare_row = not is_low and state.screen_height >= _APPROVAL_GAP_MIN_ROWS and _repeats_question(asked)
     inner_gap = blank if outer_gap or has_spare_row else []
     left = max(1, room - len(answers) - 2 * len(outer_gap) - len(inner_gap) - len(keys) - 1)
     return [
@@ -145,12 +150,12 @@ def _repeats_question(asked: ApprovalRequest) -> bool:
     return verb == "writes" and bool(file) and asked.question.endswith(f" {file}?")
 
 
-def _head_row(asked: ApprovalRequest, width: int) -> StyledRow:
+def _head_row(asked: ApprovalRequest, width: int) -> StyledApprovalRow:
     number = f"{asked.number} of {asked.total}" if asked.total > 1 else ""
     words = {"staged": "nothing is written yet", "call": f"mode: {asked.mode}"}.get(asked.kind, "")
     right = " · ".join(filter(None, (number, words)))
     danger = "▲ DANGEROUS  " if asked.is_dangerous else ""
-    question = plain_line(asked.question)
+    question = clean_single_line(asked.question)
     if cells(danger + question + right) + 2 > width:
         right = number
     question = cut_end_to_fit(question, max(8, width - cells(danger) - cells(right) - 2))
@@ -158,7 +163,7 @@ def _head_row(asked: ApprovalRequest, width: int) -> StyledRow:
     return (("danger", danger), ("title", question), ("muted", pad + right if right else ""))
 
 
-def _question_body(asked: ApprovalRequest, state: ApprovalCardState, room: int) -> list[StyledRow]:
+def _question_body(asked: ApprovalRequest, state: ApprovalCardState, room: int) -> list[StyledApprovalRow]:
     """Returns the middle rows of the approval card, at most `room`: the command, text or change, and why it is asked
     about."""
     if segments := _command_segments(asked):
@@ -170,26 +175,26 @@ def _question_body(asked: ApprovalRequest, state: ApprovalCardState, room: int) 
         telling = _reason_row(asked, state.width)[: room - 1]
     room -= len(telling)
     if state.change:
-        most = min(room, max(_MIN_CHANGE_ROWS, state.screen_height // 2))
+        most = min(room, max(_MIN_PROPOSED_CHANGE_ROWS, state.screen_height // 2))
         rows = _without_lead(state.change.rows(state.width), most)
         if most == 2 and not any(map(_is_changed, rows[most:])):  # the old and the new line
             return [*rows[:most], *telling]
         return [*_cut_rows(rows, most, state.keys), *telling]
     lines = _wrap_text(asked.text, state.width - 2)
-    text: list[StyledRow] = [
+    text: list[StyledApprovalRow] = [
         (("text", "  "), *((piece.kind or "text", piece.text) for piece in split_diffstat(line)))
         if asked.kind == "staged"
         else (("text", f"  {line}"),)
         for line in lines
         if line or asked.kind == "call"
     ]
-    most = MAX_TEXT_ROWS if state.screen_height > 20 else 2
+    most = MAX_APPROVAL_TEXT_ROWS if state.screen_height > 20 else 2
     if room == 1 and len(text) > 1 and asked.kind == "call":
-        text = [(("text", f"  {cut_end_to_fit(plain_line(asked.text), state.width - 2)}"),)]
+        text = [(("text", f"  {cut_end_to_fit(clean_single_line(asked.text), state.width - 2)}"),)]
     return [*_cut_rows(text, min(room, most), state.keys), *telling]
 
 
-def _cut_rows(rows: list[StyledRow], most: int, keys: ApprovalKeys) -> list[StyledRow]:
+def _cut_rows(rows: list[StyledApprovalRow], most: int, keys: ApprovalKeyLabels) -> list[StyledApprovalRow]:
     """Cuts the rows of a change or text to `most`; the last one then says how many are left out and which key shows
     all."""
     if len(rows) <= most:
@@ -200,131 +205,149 @@ def _cut_rows(rows: list[StyledRow], most: int, keys: ApprovalKeys) -> list[Styl
     return [*rows[: most - 1], (("muted", more),)]
 
 
-def _without_lead(rows: list[StyledRow], most: int) -> list[StyledRow]:
+def _without_lead(rows: list[StyledApprovalRow], most: int) -> list[StyledApprovalRow]:
     """Drops the first rows of a diff if otherwise no changed line would be among the `most` rows that fit."""
     changed = (at for at, row in enumerate(rows) if _is_changed(row))
     first = next(changed, 0)
     return rows[max(0, min(first, len(rows) - most)) :] if first >= most - 1 else rows
 
 
-def _is_changed(row: StyledRow) -> bool:
-    return any(name.endswith(_CHANGED_ENDS) for name, _ in row)
+def _is_changed(row: StyledApprovalRow) -> bool:
+    return any(name.endswith(_CHANGED_LINE_STYLE_SUFFIXES) for name, _ in row)
 
 
-def _part_rows(asked: ApprovalRequest, width: int) -> list[StyledRow]:
+def _part_rows(asked: ApprovalRequest, width: int) -> list[StyledApprovalRow]:
     """Returns the rows that say what each part of the call does, the dangerous parts first; harmless parts are left
     out."""
     telling = [part for part in asked.parts if not part.is_harmless]
     telling.sort(key=lambda part: not part.is_dangerous)
     if len(asked.parts) < 2:
         has_reason = asked.why and not _repeats_question(asked)
-        return [(("muted", f"  {plain_line(asked.why)}"),)] if has_reason else []
-    rows = _part_table(telling[:MAX_PARTS], width)
-    if len(telling) > MAX_PARTS:
-        rows.append((("muted", f"  … and {len(telling) - MAX_PARTS} more parts"),))
+        return [(("muted", f"  {clean_single_line(asked.why)}"),)] if has_reason else []
+    rows = _part_table(telling[:MAX_SHOWN_CALL_PARTS], width)
+    if len(telling) > MAX_SHOWN_CALL_PARTS:
+        rows.append((("muted", f"  … and {len(telling) - MAX_SHOWN_CALL_PARTS} more parts"),))
     return rows
 
 
-def _reason_row(asked: ApprovalRequest, width: int) -> list[StyledRow]:
+def _reason_row(asked: ApprovalRequest, width: int) -> list[StyledApprovalRow]:
     """Returns one row with what all parts of the call do, the dangerous ones first; nothing if there is no reason."""
     parts = sorted(asked.parts, key=lambda part: not part.is_dangerous)
-    effects = dict.fromkeys(plain_line(part.effect) for part in parts if not part.is_harmless and part.effect)
-    reasons = "; ".join(effects) or plain_line(asked.why)
+    effects = dict.fromkeys(
+        clean_single_line(part.effect) for part in parts if not part.is_harmless and part.effect
+    )
+    reasons = "; ".join(effects) or clean_single_line(asked.why)
     mark = ("danger", "▲ ") if asked.is_dangerous else ("warning", "• ")
     return [(mark, ("muted", cut_end_to_fit(reasons, width - 2)))] if reasons else []
 
 
-def _command_segments(asked: ApprovalRequest) -> list[ApprovalPart]:
+def _command_segments(asked: ApprovalRequest) -> list[ApprovalCallPart]:
     """Returns the parts of a command, each with the operator after it, if together they are the whole command, so that
     it need not be shown a second time; otherwise none."""
-    if asked.kind != "call" or len(asked.parts) > MAX_PARTS + 1:
+    if asked.kind != "call" or len(asked.parts) > MAX_SHOWN_CALL_PARTS + 1:
         return []
-    pieces = split_command(asked.text, [part.text for part in asked.parts])
+    pieces = split_command_at_operators(asked.text, [part.text for part in asked.parts])
     return [
         msgspec.structs.replace(part, text=piece) for part, piece in zip(asked.parts, pieces, strict=False)
     ]
 
 
-def split_command(command: str, parts: Sequence[str]) -> list[str]:
+def split_command_at_operators(command: str, parts: Sequence[str]) -> list[str]:
     """Splits a command of one line at its operators into the given parts, each with the operator after it; none if
     there are fewer than two, or if the parts are not the whole command."""
-    if len(parts) < 2 or plain_line(command) != command:
+    if len(parts) < 2 or clean_single_line(command) != command:
         return []
     starts: list[int] = []
     end = 0
     for part in parts:
         start = command.find(part, end)
-        if start < 0 or command[end:start].strip(_OPERATORS):
+        if start < 0 or command[end:start].strip(_SHELL_OPERATOR_CHARACTERS):
             return []
         starts.append(start)
         end = start + len(part)
-    if command[end:].strip(_OPERATORS):
+    if command[end:].strip(_SHELL_OPERATOR_CHARACTERS):
         return []
     return [command[a:b].strip() for a, b in pairwise([0, *starts[1:], len(command)])]
 
 
-def _part_table(shown: Sequence[ApprovalPart], width: int) -> list[StyledRow]:
+def _part_table(shown: Sequence[ApprovalCallPart], width: int) -> list[StyledApprovalRow]:
     """Returns the rows of a table: each part of the call with what it does, in two rows where they do not fit beside
     each other."""
     max_column = max(12, width // 2 - 4)
-    rooms = [width - _PART_INDENT - 2 - cells(plain_line(part.effect)) for part in shown]
-    lengths = [min(cells(plain_line(part.text)), max_column) for part in shown]
+    rooms = [width - _CALL_PART_INDENT - 2 - cells(clean_single_line(part.effect)) for part in shown]
+    lengths = [min(cells(clean_single_line(part.text)), max_column) for part in shown]
     column = max((length for length, room in zip(lengths, rooms, strict=True) if length <= room), default=0)
-    rows: list[StyledRow] = []
+    rows: list[StyledApprovalRow] = []
     for part, length, room in zip(shown, lengths, rooms, strict=True):
         mark = ("danger", "  ▲ ") if part.is_dangerous else ("warning", "  • ")
-        text, effect = plain_line(part.text), plain_line(part.effect)
+        text, effect = clean_single_line(part.text), clean_single_line(part.effect)
         if part.is_harmless:
-            rows.append((("muted", " " * _PART_INDENT), ("text", cut_end_to_fit(text, width - _PART_INDENT))))
+            rows.append(
+                (
+                    ("muted", " " * _CALL_PART_INDENT),
+                    ("text", cut_end_to_fit(text, width - _CALL_PART_INDENT)),
+                )
+            )
             continue
         if length <= column <= room:
             text = cut_end_to_fit(text, column)
             rows.append((mark, ("text", text + " " * (column - cells(text))), ("muted", f"  {effect}")))
         else:
-            rows.append((mark, ("text", cut_end_to_fit(text, width - _PART_INDENT))))
-            rows.append((("muted", " " * _PART_INDENT + cut_end_to_fit(effect, width - _PART_INDENT)),))
+            rows.append((mark, ("text", cut_end_to_fit(text, width - _CALL_PART_INDENT))))
+            rows.append(
+                (("muted", " " * _CALL_PART_INDENT + cut_end_to_fit(effect, width - _CALL_PART_INDENT)),)
+            )
     return rows
 
 
-def _answer_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledRow]:
+def _answer_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledApprovalRow]:
     if state.asks_reason:
-        return [(("current", "› "), ("text", cut_end_to_fit(_REASON_TEXT, max(8, state.width - 2))))]
+        return [
+            (
+                ("current", "› "),
+                ("text", cut_end_to_fit(_DENIAL_REASON_REQUEST_TEXT, max(8, state.width - 2))),
+            )
+        ]
     if state.lists_rules:
         return _rule_rows(asked, state)
-    rows: list[StyledRow] = []
-    column = max(_LABEL_CELLS, *(cells(plain_line(answer.label)) + 5 for answer in state.answers))
+    rows: list[StyledApprovalRow] = []
+    column = max(
+        _APPROVAL_LABEL_CELLS, *(cells(clean_single_line(answer.label)) + 5 for answer in state.answers)
+    )
     for index, answer in enumerate(state.answers):
         is_current = index == state.chosen_index
         name = "current" if is_current and state.has_cursor else "text"
         mark = name if state.has_cursor else "muted"
-        number, label = f"{index + 1}  ", plain_line(answer.label)
+        number, label = f"{index + 1}  ", clean_single_line(answer.label)
         keys = _answer_keys(asked, answer, state, " " * (column - cells(number + label)))
         rows.append(((mark, "› " if is_current else "  "), (mark, number), (name, label), *keys))
     return rows
 
 
-def _with_letters(row: StyledRow, hidden: Sequence[AnswerOption], state: ApprovalCardState) -> StyledRow:
+def _with_letters(
+    row: StyledApprovalRow, hidden: Sequence[ApprovalAnswerOption], state: ApprovalCardState
+) -> StyledApprovalRow:
     """Returns the row of an answer with its letter, followed by the letters of the answers that have no room for a
     row."""
     own = row[:3]
     letter = row[4][1].split("  ")[0]
     used = sum(cells(text) for _, text in own)
-    hints = hint_row(
+    hints = key_hint_row(
         ((one.letter, _short_label(one)) for one in hidden), "key", state.width - used - cells(letter) - 2
     )
     return (*own, ("muted", "  "), ("key", letter), *hints)
 
 
 def _answer_keys(
-    asked: ApprovalRequest, answer: AnswerOption, state: ApprovalCardState, pad: str
-) -> StyledRow:
+    asked: ApprovalRequest, answer: ApprovalAnswerOption, state: ApprovalCardState, pad: str
+) -> StyledApprovalRow:
     """Returns the pieces that name the keys of an answer, or how its confirmation word is typed."""
     word = asked.confirmation_word
     if answer.action == "word" and state.typed is not None:
         return (("muted", pad), ("key", "type "), ("danger", str(word)), ("key", ": "), ("text", state.typed))
     keys = state.keys
     chords = {"yes": keys.once, "no": keys.deny, "rules": keys.always}
-    if not keys.tells_alt:
+    if not keys.reports_alt_separately:
         chords = {"no": keys.deny} if state.has_text else {}
     chord = {**chords, "word": keys.focus}.get(answer.action, "")
     letter = answer.letter if state.takes_letters or state.has_focus else ""
@@ -344,21 +367,21 @@ def _answer_keys(
     return (("muted", pad), (key, shown), ("muted", more))
 
 
-def _rule_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledRow]:
+def _rule_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledApprovalRow]:
     known = {rule.text: rule for rule in asked.rules}
-    longest = max((cells(plain_line(text)) for text in known), default=0)
-    rows: list[StyledRow] = []
+    longest = max((cells(clean_single_line(text)) for text in known), default=0)
+    rows: list[StyledApprovalRow] = []
     for index, answer in enumerate(state.answers):
         rule, scope = known[answer.label], answer.scope
         name, mark = ("current", "› ") if index == state.chosen_index else ("text", "  ")
         matched = f"matches {rule.matched_questions} of {asked.earlier_questions} earlier questions"
         count = matched if asked.earlier_questions else "first question"
-        words = plain_line(rule.words)
-        kept = "all projects" if words and scope == "person" else SCOPE_LABELS[scope]
+        words = clean_single_line(rule.words)
+        kept = "all projects" if words and scope == "person" else RULE_SCOPE_LABELS[scope]
         text = (
             f"{words} for {kept}"
             if words
-            else f"{kept:<{_MAX_SCOPE_CELLS}}  {plain_line(rule.text):<{longest}}"
+            else f"{kept:<{_MAX_RULE_SCOPE_CELLS}}  {clean_single_line(rule.text):<{longest}}"
         )
         row = f"{mark}{text}"
         room = state.width - cells(row)
@@ -367,7 +390,7 @@ def _rule_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledR
     return rows
 
 
-def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledRow:
+def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledApprovalRow:
     """Returns the last row of the approval card: key hints, or why plain keys do not answer now. Keys are coloured once
     they are accepted."""
     keys, name = state.keys, "key" if state.is_armed or state.has_focus else "muted"
@@ -379,39 +402,41 @@ def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledRow:
         return (("warning", f"  {state.refused_key} is unclear{where}: "), (name, state.advice))
     if state.asks_reason:
         sends = "deny with your reason" if state.has_text else "deny without a reason"
-        return hint_row((("enter", sends), ("esc", "back")), "key", state.width)
+        return key_hint_row((("enter", sends), ("esc", "back")), "key", state.width)
     edit = ("e" if asked.kind == "call" else "", "edit the call")
     if state.typed is not None:
-        why = f'not "{plain_line(state.rejected_word)}": ' if state.rejected_word else ""
+        why = f'not "{clean_single_line(state.rejected_word)}": ' if state.rejected_word else ""
         again = ("enter", f'after "{asked.confirmation_word}"') if why else ("enter", "confirm")
-        return hint_row((again, ("esc", "back")), name, state.width, why)
+        return key_hint_row((again, ("esc", "back")), name, state.width, why)
     if state.has_focus or state.lists_rules:
         save = "save" if state.lists_rules else "choose"
         more = () if state.lists_rules else (("d", "details"), edit)
-        return hint_row(
+        return key_hint_row(
             (("↑/↓", "move"), ("enter", save), *more, ("esc", "back")),
             name,
             state.width,
         )
     if not state.takes_letters:
         why = "your text has the keys: " if state.has_text else "keys are text now: "
-        return hint_row(((keys.focus, "focus"), (keys.details, "details")), name, state.width, why)
-    details = ("/".join(filter(None, ("d", keys.details if keys.tells_alt else ""))), "details")
+        return key_hint_row(((keys.focus, "focus"), (keys.details, "details")), name, state.width, why)
+    details = ("/".join(filter(None, ("d", keys.details if keys.reports_alt_separately else ""))), "details")
     hints = (("enter", "choose"), ("↑/↓", "move"), details, (keys.focus, "focus"))
-    return hint_row(hints, name, state.width, "" if state.is_armed else "in a moment: ")
+    return key_hint_row(hints, name, state.width, "" if state.is_armed else "in a moment: ")
 
 
-def _short_label(answer: AnswerOption) -> str:
+def _short_label(answer: ApprovalAnswerOption) -> str:
     short = {"rules": "always", "why": "say why"}
-    return short.get(answer.action) or plain_line(answer.label).split(",")[0].lower()
+    return short.get(answer.action) or clean_single_line(answer.label).split(",")[0].lower()
 
 
-def hint_row(pairs: Iterable[tuple[str, str]], name: str, width: int, lead: str = "") -> StyledRow:
+def key_hint_row(
+    pairs: Iterable[tuple[str, str]], name: str, width: int, lead: str = ""
+) -> StyledApprovalRow:
     """Returns a row with key hints in the given style after a text; hints without a key or without room are left
     out."""
     left = {f"{key} {word}": (key, word) for key, word in pairs if key}
     told: list[tuple[str, str]] = [("muted", f"  {lead}")]
-    for hint in fitting_hints(" · ".join(left), width - 2 - cells(lead)).split(" · ") if left else ():
+    for hint in fitting_key_hints(" · ".join(left), width - 2 - cells(lead)).split(" · ") if left else ():
         key, word = left.get(hint, (hint, ""))
         told += [("muted", " · " if len(told) > 1 else ""), (name, key), ("muted", f" {word}")]
     return tuple(told)
@@ -431,5 +456,5 @@ def _wrap_text(text: str, width: int) -> list[str]:
     rows: list[str] = []
     for line in clean(text).split("\n")[:200]:
         line = expand_tabs(line, 0)
-        rows += [line[start:end].rstrip() for start, end in wrap(line, width)] or [""]
+        rows += [line[start:end].rstrip() for start, end in wrap_line_into_ranges(line, width)] or [""]
     return rows

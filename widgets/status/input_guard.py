@@ -4,15 +4,15 @@ It must have been completely visible for a while, and no key may have been press
 restarts the second period, and so does a time in which the program was blocked. A letter without a meaning there shows
 that a text is being typed: then the second period is longer, since its Enter often comes after a pause."""
 
-MIN_VISIBLE_SECONDS = 0.6
-MIN_QUIET_SECONDS = 0.35
+MIN_QUESTION_VISIBLE_SECONDS = 0.6
+MIN_KEY_QUIET_SECONDS = 0.35
 TYPING_PAUSE_SECONDS = 2.0
 """Seconds without a letter after which a text that is being typed has ended."""
-MIN_STALL_SECONDS = 0.5
+MIN_UI_STALL_SECONDS = 0.5
 """Seconds between two checks after which keys may have accumulated meanwhile."""
 
 
-class InputGuard:
+class QuestionInputGuard:
     """Decides whether a question that appeared by itself accepts keys yet, by how long it was visible and no key was
     pressed."""
 
@@ -38,7 +38,7 @@ class InputGuard:
         self._reset_after_stall(now)
         self._last_check = now
 
-    def note_key(self, now: float) -> None:
+    def note_key_press(self, now: float) -> None:
         """Restarts the period in which no key may be pressed; called at any key, paste or click, before it is
         handled."""
         self._reset_after_stall(now)
@@ -52,13 +52,16 @@ class InputGuard:
     def is_armed(self, now: float) -> bool:
         if self._shown_at is None or now - self._letter_at < TYPING_PAUSE_SECONDS:
             return False
-        return now - self._shown_at >= MIN_VISIBLE_SECONDS and now - self._key_at >= MIN_QUIET_SECONDS
+        return (
+            now - self._shown_at >= MIN_QUESTION_VISIBLE_SECONDS
+            and now - self._key_at >= MIN_KEY_QUIET_SECONDS
+        )
 
-    def is_shown_long(self, now: float) -> bool:
+    def is_question_visible_long_enough(self, now: float) -> bool:
         """Returns whether the question has been visible for long enough, whenever the last key was pressed."""
-        return self._shown_at is not None and now - self._shown_at >= MIN_VISIBLE_SECONDS
+        return self._shown_at is not None and now - self._shown_at >= MIN_QUESTION_VISIBLE_SECONDS
 
     def _reset_after_stall(self, now: float) -> None:
-        if self._last_check is not None and now - self._last_check > MIN_STALL_SECONDS:
+        if self._last_check is not None and now - self._last_check > MIN_UI_STALL_SECONDS:
             self._key_at = now
             self._last_check = now

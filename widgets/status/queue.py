@@ -11,21 +11,21 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.key_labels import fitting_hints, format_hints, key_label, split_hints
-from widgets.line import RIGHT_MARGIN, RowBuilder, plain_line
+from widgets.key_labels import fitting_key_hints, format_key_hints, key_label, split_key_hints
 from widgets.readable_styles import selected_row_style
-from widgets.textual_internals import keymap_of
+from widgets.row_builder import RIGHT_MARGIN_CELLS, RowBuilder, clean_single_line
+from widgets.textual_internals import app_keymap
 
-QueueKind = Literal["steer", "followUp"]
-_KIND_LABELS: dict[QueueKind, str] = {"steer": "steer", "followUp": "follow up"}
-MAX_ROWS = 5
+QueuedMessageKind = Literal["steer", "followUp"]
+_QUEUED_MESSAGE_KIND_LABELS: dict[QueuedMessageKind, str] = {"steer": "steer", "followUp": "follow up"}
+MAX_QUEUE_ROWS = 5
 
 
-class QueuedRow(msgspec.Struct, frozen=True, kw_only=True):
+class QueuedMessageRow(msgspec.Struct, frozen=True, kw_only=True):
     """A queued message in the list above the editor."""
 
     id: str
-    kind: QueueKind
+    kind: QueuedMessageKind
     text: str
     image_count: int = 0
 
@@ -75,15 +75,15 @@ class QueueView(Widget, can_focus=True):
     class Left(Message):
         """Message: Escape was pressed in the queue, so that the focus returns to the editor."""
 
-    def __init__(self, rows: Sequence[QueuedRow] = (), *, id: str | None = None) -> None:
+    def __init__(self, rows: Sequence[QueuedMessageRow] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.rows: tuple[QueuedRow, ...] = ()
+        self.rows: tuple[QueuedMessageRow, ...] = ()
         self._at = 0
         self.hint = ""
         """The text below the messages while the editor has the focus."""
         self.show(rows)
 
-    def show(self, rows: Sequence[QueuedRow]) -> None:
+    def show(self, rows: Sequence[QueuedMessageRow]) -> None:
         """Shows the queued messages in the order in which they will be sent."""
         rows = tuple(rows)
         if rows == self.rows:
@@ -92,14 +92,14 @@ class QueueView(Widget, can_focus=True):
         self.rows = rows
         stays = next((at for at, row in enumerate(rows) if row.id == current), min(self._at, len(rows) - 1))
         self._at = max(0, stays) if self.has_focus else 0
-        height = min(len(rows), MAX_ROWS) + 1 if rows else 0
+        height = min(len(rows), MAX_QUEUE_ROWS) + 1 if rows else 0
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
         self.display = bool(rows)
         self.refresh()
 
     @property
-    def current(self) -> QueuedRow | None:
+    def current(self) -> QueuedMessageRow | None:
         return self.rows[self._at] if self.rows else None
 
     def on_focus(self) -> None:
@@ -110,15 +110,15 @@ class QueueView(Widget, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN)
-        shown = min(len(self.rows), MAX_ROWS)
+        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN_CELLS)
+        shown = min(len(self.rows), MAX_QUEUE_ROWS)
         hint = self.get_component_rich_style("queue--hint")
         if y >= shown:
             more = len(self.rows) - shown
             text = self._key_hints() if self.has_focus else self.hint
             line.add(f"  … and {more} more · " if more else "  ", hint)
             key = self.get_component_rich_style("queue--key")
-            for piece, is_key in split_hints(fitting_hints(text, line.remaining_cells)):
+            for piece, is_key in split_key_hints(fitting_key_hints(text, line.remaining_cells)):
                 line.add(piece, key if is_key else hint)
             return line.strip()
         first = max(0, min(self._at - shown + 1, len(self.rows) - shown)) if self.has_focus else 0
@@ -133,13 +133,15 @@ class QueueView(Widget, can_focus=True):
                 selected_row_style(each, current)
                 for each in (self.get_component_rich_style("queue--key"), label, current)
             )
-        line.add("› " if is_current else "  ", hint).add(_KIND_LABELS[row.kind].ljust(11), label)
+        line.add("› " if is_current else "  ", hint).add(
+            _QUEUED_MESSAGE_KIND_LABELS[row.kind].ljust(11), label
+        )
         images = f"[{row.image_count} image{'s' if row.image_count > 1 else ''}] " if row.image_count else ""
-        return line.add(images + plain_line(row.text), style).strip()
+        return line.add(images + clean_single_line(row.text), style).strip()
 
     def _key_hints(self) -> str:
         """Returns the key hints that are shown while the queue has the focus, with the user's keys."""
-        own = keymap_of(self.app)
+        own = app_keymap(self.app)
         moves = key_label(own, "app.queue.earlier", "shift+↑"), key_label(own, "app.queue.later", "shift+↓")
         usual = "shift+↑/↓" if moves == ("shift+↑", "shift+↓") else "/".join(filter(None, moves))
         told = (
@@ -149,7 +151,7 @@ class QueueView(Widget, can_focus=True):
             (key_label(own, "app.queue.switch", "tab"), "steer/follow up"),
             (key_label(own, "app.queue.leave", "esc"), "back"),
         )
-        return format_hints(told)
+        return format_key_hints(told)
 
     def action_move(self, delta: int) -> None:
         if self.rows:

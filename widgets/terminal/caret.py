@@ -59,7 +59,7 @@ def place_terminal_cursor(widget: Widget, x: int, y: int) -> None:
 
 
 def _write_to_terminal(widget: Widget, sequence: str) -> None:
-    driver = textual_inside.driver_of(widget.app)
+    driver = textual_inside.terminal_driver_of(widget.app)
     if driver is not None and not widget.app.is_headless:
         driver.write(sequence)
         driver.flush()

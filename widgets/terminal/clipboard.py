@@ -13,16 +13,16 @@ from pathlib import Path
 
 import msgspec
 
-from widgets.editor.chips import ImageAttachment
-from widgets.editor.images import image_from_bytes
+from widgets.editor.image_attachments import image_from_bytes
+from widgets.editor.prompt_chips import ImageAttachment
 from widgets.terminal.terminal_control import wrap_for_multiplexer
 
 MAX_OSC52_BASE64_CHARS = 74_000
 """The maximum base64 length that common terminals accept; they cut or drop longer text."""
-CLIPBOARD_PROGRAM_TIMEOUT = 3.0
+CLIPBOARD_PROGRAM_TIMEOUT_SECONDS = 3.0
 
 
-class CopyOutcome(msgspec.Struct, frozen=True, kw_only=True):
+class ClipboardCopyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Where a copied text went: to a program, to the terminal, which never confirms it, or into a file."""
 
     program: str = ""
@@ -60,7 +60,7 @@ def copy_to_clipboard(
     fallback: Path,
     env: Mapping[str, str] = os.environ,
     find: Callable[[str], str | None] = shutil.which,
-) -> CopyOutcome:
+) -> ClipboardCopyOutcome:
     """Copies a text by every available way and returns which worked. `write` sends to the terminal; `fallback` is the
     file for when there is no clipboard; `env`: the environment, also passed to programs. Runs programs, so call it in a
     thread."""
@@ -74,13 +74,13 @@ def copy_to_clipboard(
     if write is not None and sequence:
         write(sequence)
     if by or sequence:
-        return CopyOutcome(program=by, is_sent=bool(sequence))
+        return ClipboardCopyOutcome(program=by, is_sent=bool(sequence))
     try:
         fallback.parent.mkdir(parents=True, exist_ok=True)
         fallback.write_text(text, encoding="utf-8", errors="replace")
     except OSError:
-        return CopyOutcome()
-    return CopyOutcome(fallback_path=fallback)
+        return ClipboardCopyOutcome()
+    return ClipboardCopyOutcome(fallback_path=fallback)
 
 
 def read_clipboard(
@@ -143,7 +143,7 @@ def _copy_with_program(command: Sequence[str], text: str, env: Mapping[str, str]
             input=text.encode(errors="replace"),
             stdout=subprocess.DEVNULL,  # the program keeps running and would hold a pipe open
             stderr=subprocess.DEVNULL,
-            timeout=CLIPBOARD_PROGRAM_TIMEOUT,
+            timeout=CLIPBOARD_PROGRAM_TIMEOUT_SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
@@ -154,7 +154,7 @@ def _copy_with_program(command: Sequence[str], text: str, env: Mapping[str, str]
 def _run_for_output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
     try:
         done = subprocess.run(
-            command, env=env, capture_output=True, timeout=CLIPBOARD_PROGRAM_TIMEOUT, check=False
+            command, env=env, capture_output=True, timeout=CLIPBOARD_PROGRAM_TIMEOUT_SECONDS, check=False
         )
         return done.stdout
     except (OSError, subprocess.TimeoutExpired):

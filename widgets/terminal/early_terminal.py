@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 _TERMIOS_INPUT_FLAGS, _TERMIOS_LOCAL_FLAGS, _TERMIOS_CHARACTERS = 0, 3, 6
 """Indexes in the list that `tcgetattr` returns."""
-_ENTER_SCREEN_SEQUENCE, _LEAVE_SCREEN_SEQUENCE = b"\x1b[?1049h", b"\x1b[?1049l\x1b[?25h"
-_BACKGROUND_QUERY = b"\x1b]11;?\x1b\\\x1b[c"
+_ENTER_ALTERNATE_SCREEN_SEQUENCE, _LEAVE_SCREEN_SEQUENCE = b"\x1b[?1049h", b"\x1b[?1049l\x1b[?25h"
+_BACKGROUND_COLOR_QUERY = b"\x1b]11;?\x1b\\\x1b[c"
 """Queries for the background colour, followed by one that every terminal answers last."""
 
 
-class EchoLine:
+class LaunchFrameEchoLine:
     """Where typed text is shown on a launch frame: row and column from 1, width in cells, and text style."""
 
     def __init__(self, row: int, column: int, room: int, style: bytes) -> None:
@@ -64,16 +64,16 @@ class EarlyTerminal:
         self._handle = -1
         self._unread_input = b""
         self._lock = threading.Lock()
-        self._echo_line: EchoLine | None = None
+        self._echo_line: LaunchFrameEchoLine | None = None
         self._echoed_text = ""
         self._size = (0, 0)
         self._wake_read_end = self._wake_write_end = -1
         self._reader: threading.Thread | None = None
 
-    def page_started(self) -> None:
+    def note_page_started(self) -> None:
         self.is_terminal_restored = False
 
-    def page_stopped(self) -> None:
+    def note_page_stopped(self) -> None:
         self.is_terminal_restored = True
 
     @property
@@ -106,11 +106,11 @@ class EarlyTerminal:
                 time.monotonic(),
             )  # a signal may arrive
             termios.tcsetattr(handle, termios.TCSANOW, held)
-            os.write(sys.stdout.fileno(), _BACKGROUND_QUERY)
+            os.write(sys.stdout.fileno(), _BACKGROUND_COLOR_QUERY)
         except (termios.error, OSError):
             pass
 
-    def show_launch_frame(self, frame: bytes, place: EchoLine) -> None:
+    def show_launch_frame(self, frame: bytes, place: LaunchFrameEchoLine) -> None:
         """Draws a launch frame (the cached empty page), and from then on the typed text in it."""
         import termios  # noqa: PLC0415  (not on every system)
 
@@ -124,7 +124,7 @@ class EarlyTerminal:
             termios.tcsetattr(self._handle, termios.TCSANOW, held)
             self.is_launch_frame_drawn = True  # set first: however this ends, the screen is left
             self._size = tuple(os.get_terminal_size(sys.stdout.fileno()))
-            out = _ENTER_SCREEN_SEQUENCE + frame + place.cursor_sequence
+            out = _ENTER_ALTERNATE_SCREEN_SEQUENCE + frame + place.cursor_sequence
             while out:
                 out = out[os.write(sys.stdout.fileno(), out) :]
         except (termios.error, OSError):
@@ -150,7 +150,7 @@ class EarlyTerminal:
     def _echo_typed_text(self) -> None:
         if self._echo_line is None:
             return
-        text, rest = split_typed_text(self._unread_input)
+        text, rest = split_typed_text_from_input(self._unread_input)
         if text == self._echoed_text or rest.startswith((b"\x1b]", b"\x1b[?")):
             return  # a reply, or a part of one
         self._echoed_text = text
@@ -206,13 +206,13 @@ class EarlyTerminal:
         After this the launch frame shows no further input."""
         with self._lock:
             self._echo_line = None
-            text, rest = split_typed_text(self._unread_input)
+            text, rest = split_typed_text_from_input(self._unread_input)
             if rest or not text:
                 return ""
             self._unread_input = b""
             return text
 
-    def take_input(self) -> bytes:
+    def take_stored_input(self) -> bytes:
         """Stops reading the terminal, and returns and clears the stored input, for the terminal's next reader."""
         self._stop_reading()
         while self.is_holding_terminal and self.wait_for_input(0.0):
@@ -247,7 +247,7 @@ class EarlyTerminal:
         self.terminal_attributes, self._handle = None, -1
 
 
-def split_typed_text(read: bytes) -> tuple[str, bytes]:
+def split_typed_text_from_input(read: bytes) -> tuple[str, bytes]:
     """Splits terminal input into the typed text, with backspaces applied, and the rest from the first key on that is no
     text. Replies of the terminal are left out."""
     text: list[str] = []

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-InputListener = Callable[[str], "str | bool | None"]
+RawInputListener = Callable[[str], "str | bool | None"]
 """Gets raw input with escape sequences. Returns True to consume it, or replacement text."""
 
 
@@ -10,13 +10,13 @@ class RawInputListeners:
     """Passes raw terminal input to listeners, in the order in which they subscribed; each may change or consume it."""
 
     def __init__(self) -> None:
-        self._listeners: list[InputListener] = []
+        self._listeners: list[RawInputListener] = []
 
     @property
     def has_listeners(self) -> bool:
         return bool(self._listeners)
 
-    def add_listener(self, listener: InputListener) -> Callable[[], None]:
+    def add_listener(self, listener: RawInputListener) -> Callable[[], None]:
         """Subscribes a listener to raw terminal input; returns the function that removes it."""
         self._listeners.append(listener)
 

@@ -16,14 +16,14 @@ from typing import Any, Literal
 import msgspec
 from textual.app import App
 
-from tools.patterns import late
-from widgets.line import plain_line
-from widgets.textual_internals import driver_of
+from tools.lazy_patterns import lazy_regex
+from widgets.row_builder import clean_single_line
+from widgets.textual_internals import terminal_driver_of
 
 NotificationMethod = Literal["auto", "bell", "off", "osc9", "osc99", "osc777"]
-ProgressState = Literal["none", "busy", "error"]
+TerminalProgressState = Literal["none", "busy", "error"]
 BELL_CHARACTER = "\x07"
-STRING_TERMINATOR = "\x1b\\"
+ESCAPE_STRING_TERMINATOR = "\x1b\\"
 _GNU_SCREEN_CHUNK_CHARS = 250
 """The number of characters that GNU screen passes on at a time."""
 TERMINAL_RESET_SEQUENCE = (
@@ -37,29 +37,29 @@ TERMINAL_RESET_SEQUENCE = (
 def wrap_for_multiplexer(sequence: str, env: Mapping[str, str] = os.environ) -> str:
     """Returns a sequence wrapped so that tmux or screen, if they are in between, pass it to the terminal."""
     if env.get("TMUX"):
-        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + STRING_TERMINATOR
+        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + ESCAPE_STRING_TERMINATOR
     if env.get("STY") or env.get("TERM", "").startswith("screen"):
         parts = (
             sequence[at : at + _GNU_SCREEN_CHUNK_CHARS]
             for at in range(0, len(sequence), _GNU_SCREEN_CHUNK_CHARS)
         )
-        return "".join(f"\x1bP{part}{STRING_TERMINATOR}" for part in parts)
+        return "".join(f"\x1bP{part}{ESCAPE_STRING_TERMINATOR}" for part in parts)
     return sequence
 
 
-def title_sequence(title: str) -> str:
+def terminal_title_sequence(title: str) -> str:
     return f"\x1b]0;{_shorten_safe_text(title, 120)}{BELL_CHARACTER}"
 
 
-def progress_sequence(state: ProgressState, percent: int | None = None) -> str:
+def terminal_progress_sequence(state: TerminalProgressState, percent: int | None = None) -> str:
     """Returns the sequence (OSC 9;4) that shows progress in the taskbar or tab of the terminal, or ends it."""
     if state == "none":
-        return f"\x1b]9;4;0;0{STRING_TERMINATOR}"
+        return f"\x1b]9;4;0;0{ESCAPE_STRING_TERMINATOR}"
     kind = {"busy": 3 if percent is None else 1, "error": 2}[state]
-    return f"\x1b]9;4;{kind};{min(100, max(0, percent or 0))}{STRING_TERMINATOR}"
+    return f"\x1b]9;4;{kind};{min(100, max(0, percent or 0))}{ESCAPE_STRING_TERMINATOR}"
 
 
-def notification_sequence(
+def desktop_notification_sequence(
     method: NotificationMethod, title: str, body: str, env: Mapping[str, str] = os.environ
 ) -> str:
     """Returns the escape sequence for a desktop notification by the given method."""
@@ -68,15 +68,15 @@ def notification_sequence(
         case "off":
             return ""
         case "osc9":
-            return wrap_for_multiplexer(f"\x1b]9;{title}: {body}{STRING_TERMINATOR}", env)
+            return wrap_for_multiplexer(f"\x1b]9;{title}: {body}{ESCAPE_STRING_TERMINATOR}", env)
         case "osc777":
             return wrap_for_multiplexer(
-                f"\x1b]777;notify;{title.replace(';', ',')};{body}{STRING_TERMINATOR}", env
+                f"\x1b]777;notify;{title.replace(';', ',')};{body}{ESCAPE_STRING_TERMINATOR}", env
             )
         case "osc99":
-            first = f"\x1b]99;i=bayou:d=0;{title}{STRING_TERMINATOR}"
+            first = f"\x1b]99;i=bayou:d=0;{title}{ESCAPE_STRING_TERMINATOR}"
             return wrap_for_multiplexer(first, env) + wrap_for_multiplexer(
-                f"\x1b]99;i=bayou:d=1:p=body;{body}{STRING_TERMINATOR}", env
+                f"\x1b]99;i=bayou:d=1:p=body;{body}{ESCAPE_STRING_TERMINATOR}", env
             )
         case _:
             return BELL_CHARACTER
@@ -114,7 +114,7 @@ class DesktopNotifier(msgspec.Struct, eq=False):
             return False
         if (took is not None and took < self.min_seconds) or now - self._last_notification < 1.0:
             return False
-        sequence = notification_sequence(self.method, title, body, self.env)
+        sequence = desktop_notification_sequence(self.method, title, body, self.env)
         if not sequence:
             return False
         self._last_notification = now
@@ -124,7 +124,7 @@ class DesktopNotifier(msgspec.Struct, eq=False):
 
 def write_through_driver(app: App[Any], sequence: str) -> None:
     """Writes an escape sequence through the application's terminal driver; does nothing without a terminal."""
-    driver = driver_of(app)
+    driver = terminal_driver_of(app)
     if driver is not None and not app.is_headless and sequence:
         driver.write(sequence)
         driver.flush()
@@ -182,24 +182,24 @@ def edit_text_externally(
     return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n"), ""
 
 
-_PLUS_LINE_EDITOR_PATTERN = late(
+_EDITORS_WITH_PLUS_LINE_OPTION_PATTERN = lazy_regex(
     r"(g?vim?|nvim|view|nano|pico|emacs(client)?|micro|kak|joe|jed|mcedit|ne|less)\Z"
 )
 """Editors that accept `+LINE` before the file."""
-_COLON_LINE_EDITOR_PATTERN = late(r"(hx|helix|zed|subl)\Z")
+_EDITORS_WITH_COLON_LINE_SUFFIX_PATTERN = lazy_regex(r"(hx|helix|zed|subl)\Z")
 """Editors that accept `FILE:LINE`."""
-_GOTO_EDITOR_PATTERN = late(r"(code(-insiders)?|codium|cursor|windsurf)\Z")
+_EDITORS_WITH_GOTO_OPTION_PATTERN = lazy_regex(r"(code(-insiders)?|codium|cursor|windsurf)\Z")
 """Editors that accept `FILE:LINE` after `--goto`."""
 
 
 def editor_command_at_line(command: list[str], path: Path, line: int) -> list[str]:
     """Returns the command that opens a file at a line, if the editor is known to support it."""
     name = Path(command[0]).name.removesuffix(".exe")
-    if _PLUS_LINE_EDITOR_PATTERN.match(name):
+    if _EDITORS_WITH_PLUS_LINE_OPTION_PATTERN.match(name):
         return [*command, f"+{line}", str(path)]
-    if _COLON_LINE_EDITOR_PATTERN.match(name):
+    if _EDITORS_WITH_COLON_LINE_SUFFIX_PATTERN.match(name):
         return [*command, f"{path}:{line}"]
-    if _GOTO_EDITOR_PATTERN.match(name):
+    if _EDITORS_WITH_GOTO_OPTION_PATTERN.match(name):
         return [*command, "--goto", f"{path}:{line}"]
     return [*command, str(path)]
 
@@ -226,4 +226,4 @@ def _run_editor_program(command: list[str], env: Mapping[str, str]) -> tuple[int
 
 
 def _shorten_safe_text(text: str, longest: int) -> str:
-    return plain_line(text)[:longest]
+    return clean_single_line(text)[:longest]

@@ -22,28 +22,28 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 from textual.message import Message
 
-from tools.patterns import DIRECTION_CONTROLS, late
+from tools.lazy_patterns import TEXT_DIRECTION_CONTROL_PATTERN, lazy_regex
 from widgets import textual_internals as textual_inside
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal.early_terminal import EarlyTerminal
-from widgets.terminal.input_splitter import InputSplitter, TerminalReply
+from widgets.terminal.input_splitter import TerminalInputSplitter, TerminalReply
 from widgets.terminal.raw_input import RawInputListeners
-from widgets.terminal.terminal_input import TerminalInputReader, join_leading_alt
-from widgets.textual_internals import KeyParser
+from widgets.terminal.terminal_input import TerminalInputReader, join_leading_escape_as_alt
+from widgets.textual_internals import TerminalInputParser
 
 _READ_CHUNK_BYTES = 65_536
-_KEY_EFFECT_TIMEOUT = 2.0
+_KEY_EFFECT_TIMEOUT_SECONDS = 2.0
 """Seconds to wait for the effect of a key before the next key is delivered anyway."""
-_ENTER_SCREEN_SEQUENCE = "\x1b[?1049h"
-_KEY_PROTOCOL_QUERY = "\x1b[?u"
-_KEY_PROTOCOL_REPLY_PATTERN = late(r"\x1b\[\?(\d*)u")
-_DISAMBIGUATE_ESCAPE_FLAG = 1
+_ENTER_ALTERNATE_SCREEN_SEQUENCE = "\x1b[?1049h"
+_KITTY_KEYBOARD_QUERY = "\x1b[?u"
+_KITTY_KEYBOARD_REPLY_PATTERN = lazy_regex(r"\x1b\[\?(\d*)u")
+_KITTY_DISAMBIGUATE_ESCAPE_FLAG = 1
 """The flag of kitty's keyboard protocol by which Escape and Alt are sent as distinct sequences."""
 _SAVE_TITLE_SEQUENCE = "\x1b[22;0t"
 _RESTORE_TITLE_AND_CURSOR_SEQUENCE = "\x1b[23;0t\x1b[0 q"
 """Restores the shell's title and cursor shape, which the shell does not set again."""
 
-PLAIN_MARK_BY_MARK: Mapping[str, str] = {
+FALLBACK_SYMBOL_BY_SYMBOL: Mapping[str, str] = {
     "✓": "√",
     "✗": "×",
     "▸": "►",
@@ -64,10 +64,10 @@ PLAIN_MARK_BY_MARK: Mapping[str, str] = {
 }
 """For marks that some monospaced fonts lack: characters of the same width that are in JetBrains Mono, Fira Code and
 Liberation Mono (`tests/pictures/test_look.py`)."""
-_PLAIN_MARK_TABLE = str.maketrans(dict(PLAIN_MARK_BY_MARK))
+_FALLBACK_SYMBOL_TABLE = str.maketrans(dict(FALLBACK_SYMBOL_BY_SYMBOL))
 
 
-class _WakingEvent(threading.Event):
+class _PipeWakingEvent(threading.Event):
     """A thread event that, when it is set, also writes to a pipe and so wakes the thread that waits for terminal
     input."""
 
@@ -80,12 +80,12 @@ class _WakingEvent(threading.Event):
         os.write(self._waker, b"\0")
 
 
-class KeyPacing(Protocol):
+class KeyDeliveryPacing(Protocol):
     """The protocol that tells the driver which keys are text, and waits until the effects of another key are done,
     before the next key is delivered."""
 
     def is_text(self, key: events.Key) -> bool: ...
-    async def wait_for_effects(self) -> None: ...
+    async def wait_for_key_effects(self) -> None: ...
 
 
 class AmbiguousAltKey(events.Key):
@@ -107,7 +107,7 @@ class TerminalDriver(LinuxDriver):
         mouse: bool = True,
         size: tuple[int, int] | None = None,
         held: EarlyTerminal | None = None,
-        ahead: KeyPacing | None = None,
+        ahead: KeyDeliveryPacing | None = None,
         raw: RawInputListeners | None = None,
         images: TerminalImages | None = None,
         has_plain_marks: bool = False,
@@ -117,9 +117,9 @@ class TerminalDriver(LinuxDriver):
         and get its replies. `has_plain_marks`: marks that some fonts lack are written as others."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if sys.__stderr__ is not None and not sys.__stderr__.isatty():
-            textual_inside.set_output(self, sys.__stdout__)
+            textual_inside.set_driver_output_file(self, sys.__stdout__)
         _set_utf8_output(sys.__stdout__)
-        _set_utf8_output(textual_inside.output_of(self))
+        _set_utf8_output(textual_inside.driver_output_file(self))
         self._driven_app = app
         self._has_plain_marks = has_plain_marks
         self._events = asyncio.get_running_loop()
@@ -129,21 +129,21 @@ class TerminalDriver(LinuxDriver):
         self._raw_input = raw
         self._images = images
         self._settled_future: Future[None] | None = None
-        self._input_splitter = InputSplitter()
+        self._input_splitter = TerminalInputSplitter()
         self._has_page = False
         self._has_key_protocol = False
         self._wake_read_end, self._wake_write_end = os.pipe()
         os.set_blocking(self._wake_read_end, False)
-        self.exit_event = _WakingEvent(self._wake_write_end)
+        self.exit_event = _PipeWakingEvent(self._wake_write_end)
 
     @property
-    def tells_alt(self) -> bool:
+    def reports_alt_separately(self) -> bool:
         """Whether this terminal sends Alt with a key in another way than an Escape followed by that key."""
         return self._has_key_protocol
 
     def start_application_mode(self) -> None:
         if self._early_terminal is not None:
-            self._early_terminal.page_started()
+            self._early_terminal.note_page_started()
         super().start_application_mode()
         # A plain handler runs between any two steps of Python: a second signal would overtake the first, and an old
         # size would come last. asyncio's handler alone would lose the signal while many keys wait.
@@ -156,22 +156,24 @@ class TerminalDriver(LinuxDriver):
             )
         if self._early_terminal is not None and self._early_terminal.terminal_attributes is not None:
             self.attrs_before = self._early_terminal.terminal_attributes
-        self.write(_SAVE_TITLE_SEQUENCE + _KEY_PROTOCOL_QUERY)
+        self.write(_SAVE_TITLE_SEQUENCE + _KITTY_KEYBOARD_QUERY)
         if self._images is not None:
             self.write(self._images.begin_terminal_use())
 
     def write(self, data: str) -> None:
         if (
-            data == _ENTER_SCREEN_SEQUENCE
+            data == _ENTER_ALTERNATE_SCREEN_SEQUENCE
             and self._early_terminal is not None
             and self._early_terminal.is_launch_frame_drawn
         ):
             self._early_terminal.hand_over_terminal()  # already entered, and some terminals would clear it again
             return
         if not data.isascii():
-            data = DIRECTION_CONTROLS.sub("", data)  # these take no cell, but move the text after them
+            data = TEXT_DIRECTION_CONTROL_PATTERN.sub(
+                "", data
+            )  # these take no cell, but move the text after them
             if self._has_plain_marks:
-                data = data.translate(_PLAIN_MARK_TABLE)
+                data = data.translate(_FALLBACK_SYMBOL_TABLE)
         super().write(data)
 
     def stop_application_mode(self) -> None:
@@ -180,7 +182,7 @@ class TerminalDriver(LinuxDriver):
         self.write(_RESTORE_TITLE_AND_CURSOR_SEQUENCE)
         super().stop_application_mode()
         if self._early_terminal is not None:
-            self._early_terminal.page_stopped()
+            self._early_terminal.note_page_stopped()
 
     def suspend_to_shell(self) -> bool:
         """Gives the terminal to the shell until it resumes bayou; returns False if there is no shell that could."""
@@ -195,14 +197,16 @@ class TerminalDriver(LinuxDriver):
         try:
             self._read_keys()
         except Exception as error:  # noqa: BLE001  (a listener's boundary: the app reports it)
-            self._driven_app.call_later(raise_in_app, error)
+            self._driven_app.call_later(raise_in_app_thread, error)
 
     def _read_keys(self) -> None:
         self._wait_for_page()
-        parser, reader = KeyParser(debug=self._is_debugging), TerminalInputReader()
+        parser, reader = TerminalInputParser(debug=self._is_debugging), TerminalInputReader()
         if self._early_terminal is not None:
             self._handle_input(
-                parser, reader.read_text(self._early_terminal.take_input()), is_guessed=reader.has_guessed_alt
+                parser,
+                reader.read_text(self._early_terminal.take_stored_input()),
+                is_guessed=reader.has_guessed_alt,
             )
         while not self.exit_event.is_set():
             ready, _, _ = select.select(
@@ -214,8 +218,8 @@ class TerminalDriver(LinuxDriver):
                     os.kill(os.getpid(), signal.SIGHUP)  # the terminal is gone
                     return
                 self._handle_input(parser, reader.read_text(data), is_guessed=reader.has_guessed_alt)
-            for event in parser.feed_alone(
-                join_leading_alt(self._input_splitter.release_held_input(), is_whole=True)
+            for event in parser.feed_final(
+                join_leading_escape_as_alt(self._input_splitter.release_held_input(), is_whole=True)
             ):
                 self._deliver_event(self._as_alt_key(event))
             for event in parser.tick():
@@ -233,7 +237,7 @@ class TerminalDriver(LinuxDriver):
             _drain_pipe(self._wake_read_end)
         _drain_pipe(self._wake_read_end)
 
-    def _handle_input(self, parser: KeyParser, text: str, *, is_guessed: bool) -> None:
+    def _handle_input(self, parser: TerminalInputParser, text: str, *, is_guessed: bool) -> None:
         """Delivers the keys and pastes in terminal input as events, and handles replies. `is_guessed`: this terminal
         has sent Alt as a leading Escape, although it reported that it sends Alt distinctly."""
         if text and self._raw_input is not None and self._raw_input.has_listeners:
@@ -245,12 +249,12 @@ class TerminalDriver(LinuxDriver):
                 self._handle_reply(part)
             else:
                 self._has_key_protocol &= not is_guessed
-                for event in parser.feed(join_leading_alt(part)):
+                for event in parser.feed(join_leading_escape_as_alt(part)):
                     self._deliver_event(self._as_alt_key(event))
 
     def _handle_reply(self, answer: TerminalReply) -> None:
-        if (found := _KEY_PROTOCOL_REPLY_PATTERN.fullmatch(answer)) is not None:
-            self._has_key_protocol = bool(int(found[1] or 0) & _DISAMBIGUATE_ESCAPE_FLAG)
+        if (found := _KITTY_KEYBOARD_REPLY_PATTERN.fullmatch(answer)) is not None:
+            self._has_key_protocol = bool(int(found[1] or 0) & _KITTY_DISAMBIGUATE_ESCAPE_FLAG)
         elif self._images is not None:
             self._events.call_soon_threadsafe(self._images.handle_reply, str(answer))
 
@@ -270,7 +274,7 @@ class TerminalDriver(LinuxDriver):
             return raw.pass_to_listeners(text)
 
         asked = asyncio.run_coroutine_threadsafe(ask(), self._events)
-        end = time.monotonic() + _KEY_EFFECT_TIMEOUT
+        end = time.monotonic() + _KEY_EFFECT_TIMEOUT_SECONDS
         while not asked.done() and time.monotonic() < end and not self.exit_event.is_set():
             wait([asked], 0.05)
         return asked.result() if asked.done() else text
@@ -290,12 +294,12 @@ class TerminalDriver(LinuxDriver):
             and not self._key_pacing.is_text(event)
         ):
             self._settled_future = asyncio.run_coroutine_threadsafe(
-                self._key_pacing.wait_for_effects(), self._events
+                self._key_pacing.wait_for_key_effects(), self._events
             )
 
     def _wait_for_previous_key(self) -> None:
         settling, self._settled_future = self._settled_future, None
-        end = time.monotonic() + _KEY_EFFECT_TIMEOUT
+        end = time.monotonic() + _KEY_EFFECT_TIMEOUT_SECONDS
         while settling is not None and not settling.done() and not self.exit_event.is_set():
             if time.monotonic() > end:
                 return
@@ -308,15 +312,17 @@ def is_mouse_inside_screen(event: events.MouseEvent, size: Size) -> bool:
     return isinstance(event, events.MouseUp) or (0 <= event.x < size.width and 0 <= event.y < size.height)
 
 
-def raise_in_app(error: Exception) -> None:
+def raise_in_app_thread(error: Exception) -> None:
     """Raises an error in the application's thread, so that the application ends with a report."""
     raise error
 
 
-def _next_input_timeout(parser: KeyParser, incoming: InputSplitter) -> float | None:
+def _next_input_timeout(parser: TerminalInputParser, incoming: TerminalInputSplitter) -> float | None:
     """Returns the seconds until the parser or the splitter stops waiting for more terminal input; None if neither
     waits."""
-    waits = [seconds for seconds in (parser.escape_timeout, incoming.hold_timeout) if seconds is not None]
+    waits = [
+        seconds for seconds in (parser.escape_timeout, incoming.held_input_timeout) if seconds is not None
+    ]
     return min(waits, default=None)
 
 

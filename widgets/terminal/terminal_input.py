@@ -9,32 +9,36 @@ would be Enter."""
 import codecs
 import re
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_X10_MOUSE_PATTERN = late(rb"\x1b\[M([\x20-\xff])([\x20-\xff])([\x20-\xff])", re.DOTALL)
-_URXVT_MOUSE_PATTERN = late(rb"\x1b\[(\d+);(\d+);(\d+)M")
-_BROKEN_MOUSE_PATTERN = late(rb"\x1b\[<[-\d;.]*NaN[-\w;.]*[Mm]")
-_META_KEY_PATTERN = late(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
+_X10_MOUSE_REPORT_PATTERN = lazy_regex(rb"\x1b\[M([\x20-\xff])([\x20-\xff])([\x20-\xff])", re.DOTALL)
+_URXVT_MOUSE_REPORT_PATTERN = lazy_regex(rb"\x1b\[(\d+);(\d+);(\d+)M")
+_MOUSE_REPORT_WITH_NAN_PATTERN = lazy_regex(rb"\x1b\[<[-\d;.]*NaN[-\w;.]*[Mm]")
+_ESCAPE_PREFIXED_KEY_PATTERN = lazy_regex(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
 r"""Matches an Escape before a key, which means Alt. Excludes the start or end of a sequence ([ ] O
 P X ^ _ \), and Esc b and f, which Textual knows as iTerm's word keys."""
-_META_CTRL_PATTERN = late(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
-_META_SEQUENCE_START_PATTERN = late(rb"\x1b([\[\]_PX^])(?=[\x00-\x1a])")
+_ESCAPE_PREFIXED_CTRL_PATTERN = lazy_regex(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
+_ESCAPE_PREFIXED_SEQUENCE_START_PATTERN = lazy_regex(rb"\x1b([\[\]_PX^])(?=[\x00-\x1a])")
 """Matches what begins a sequence and cannot be one, because of the key behind it."""
-_META_ALONE_PATTERN = late(rb"\x1b([\[\]_PX^])")
-_XTERM_MODIFIED_KEY_PATTERN = late(rb"\x1b\[27;(\d+);(\d+)~")
+_UNFOLLOWED_SEQUENCE_START_PATTERN = lazy_regex(rb"\x1b([\[\]_PX^])")
+_XTERM_MODIFIED_KEY_PATTERN = lazy_regex(rb"\x1b\[27;(\d+);(\d+)~")
 """Matches keys in xterm's encoding (modifyOtherKeys), which tmux uses with `extended-keys`."""
-_KITTY_KEY_PATTERN = late(rb"\x1b\[(\d+)(?::\d*)*;(\d+):[12]([A-Zu~])")
+_KITTY_KEY_PATTERN = lazy_regex(rb"\x1b\[(\d+)(?::\d*)*;(\d+):[12]([A-Zu~])")
 """Matches a press or a repetition of a key in kitty's encoding with the kind of event, which a terminal sends that
 another program left in this mode; without it Textual would drop the key, an Escape too."""
 _KEY_BY_CTRL_BYTE = bytes(code + 0x60 if code < 0x1B else code + 0x40 for code in range(0x20)) + bytes(
     range(0x20, 0x100)
 )
 """The key that, with Ctrl, sends each byte."""
-_UNFINISHED_REPORT_PATTERN = late(rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d[\d:]*(?:;[\d:]*){0,2})\Z", re.DOTALL)
+_UNFINISHED_MOUSE_REPORT_PATTERN = lazy_regex(
+    rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d[\d:]*(?:;[\d:]*){0,2})\Z", re.DOTALL
+)
 """Matches the start of an older mouse report or of a key with its kind of event at the end of the
 input; the rest comes with the next read."""
-_ESCAPE_SEQUENCE_PATTERN = late(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
-_UNFINISHED_SEQUENCE_PATTERN = late(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
+_ESCAPE_SEQUENCE_PATTERN = lazy_regex(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?"
+)
+_UNFINISHED_SEQUENCE_PATTERN = lazy_regex(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
 _PASTE_BEGIN_BYTES, _PASTE_END_BYTES = b"\x1b[200~", b"\x1b[201~"
 
 
@@ -50,12 +54,12 @@ class TerminalInputReader:
 
     def read_text(self, data: bytes, *, final: bool = False) -> str:
         self.has_guessed_alt |= (
-            self._ended_in_escape and _META_KEY_PATTERN.match(b"\x1b" + data[:1]) is not None
+            self._ended_in_escape and _ESCAPE_PREFIXED_KEY_PATTERN.match(b"\x1b" + data[:1]) is not None
         )
         self._ended_in_escape = data.endswith(b"\x1b") and not self._is_pasting
         translated = self._translate_input(self._unfinished_bytes + data)
         self._unfinished_bytes = b""
-        unfinished = _UNFINISHED_SEQUENCE_PATTERN if self._is_pasting else _UNFINISHED_REPORT_PATTERN
+        unfinished = _UNFINISHED_SEQUENCE_PATTERN if self._is_pasting else _UNFINISHED_MOUSE_REPORT_PATTERN
         if not final and (cut := unfinished.search(translated)):
             translated, self._unfinished_bytes = translated[: cut.start()], translated[cut.start() :]
         return self._decode(translated, final=final)
@@ -74,7 +78,9 @@ class TerminalInputReader:
                 end = cut.start() if cut else len(piece)
                 parts += [_ESCAPE_SEQUENCE_PATTERN.sub(b"", piece[:end]), piece[end:]]
                 continue
-            self.has_guessed_alt |= not self._is_pasting and _META_KEY_PATTERN.search(piece) is not None
+            self.has_guessed_alt |= (
+                not self._is_pasting and _ESCAPE_PREFIXED_KEY_PATTERN.search(piece) is not None
+            )
             parts += [
                 _ESCAPE_SEQUENCE_PATTERN.sub(b"", piece)
                 if self._is_pasting
@@ -87,14 +93,14 @@ class TerminalInputReader:
 
 
 def _convert_mouse_reports_to_sgr(data: bytes) -> bytes:
-    data = _X10_MOUSE_PATTERN.sub(
+    data = _X10_MOUSE_REPORT_PATTERN.sub(
         lambda found: _encode_mouse_report(*(part[0] - 32 for part in found.groups())), data
     )
-    data = _URXVT_MOUSE_PATTERN.sub(
+    data = _URXVT_MOUSE_REPORT_PATTERN.sub(
         lambda found: _encode_mouse_report(int(found[1]) - 32, int(found[2]), int(found[3])), data
     )
     data = _KITTY_KEY_PATTERN.sub(b"\x1b[\\1;\\2\\3", data)
-    data = _convert_alt_keys_to_kitty(_BROKEN_MOUSE_PATTERN.sub(b"", data))
+    data = _convert_alt_keys_to_kitty(_MOUSE_REPORT_WITH_NAN_PATTERN.sub(b"", data))
     return _XTERM_MODIFIED_KEY_PATTERN.sub(lambda found: b"\x1b[%b;%bu" % (found[2], found[1]), data)
 
 
@@ -102,12 +108,12 @@ _KITTY_ESCAPE_KEY = "\x1b[27u"
 """The key Escape in the protocol of kitty, which no key behind it changes."""
 
 
-def join_leading_alt(text: str, *, is_whole: bool = False) -> str:
+def join_leading_escape_as_alt(text: str, *, is_whole: bool = False) -> str:
     """Converts an Escape and a key at the start of the text to Alt with that key: Textual would drop the Escape before
     an Enter. An Escape and a key with Ctrl stay two keys. `is_whole`: no more input came in time, so that an Escape and
     a bracket begin no sequence."""
-    if is_whole and _META_ALONE_PATTERN.fullmatch(text.encode("utf-8", "replace")):
-        return _META_ALONE_PATTERN.sub(_encode_kitty_alt_key, text.encode()).decode()
+    if is_whole and _UNFOLLOWED_SEQUENCE_START_PATTERN.fullmatch(text.encode("utf-8", "replace")):
+        return _UNFOLLOWED_SEQUENCE_START_PATTERN.sub(_encode_kitty_alt_key, text.encode()).decode()
     if not text.startswith("\x1b") or len(text) < 2:
         return text
     if not text[
@@ -120,10 +126,10 @@ def join_leading_alt(text: str, *, is_whole: bool = False) -> str:
 
 
 def _convert_alt_keys_to_kitty(data: bytes) -> bytes:
-    data = _META_SEQUENCE_START_PATTERN.sub(
-        _encode_kitty_alt_key, _META_KEY_PATTERN.sub(_encode_kitty_alt_key, data)
+    data = _ESCAPE_PREFIXED_SEQUENCE_START_PATTERN.sub(
+        _encode_kitty_alt_key, _ESCAPE_PREFIXED_KEY_PATTERN.sub(_encode_kitty_alt_key, data)
     )
-    return _META_CTRL_PATTERN.sub(
+    return _ESCAPE_PREFIXED_CTRL_PATTERN.sub(
         lambda found: b"\x1b[%d;7u" % ord(found[1].translate(_KEY_BY_CTRL_BYTE)), data
     )
 

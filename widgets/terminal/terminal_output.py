@@ -18,25 +18,25 @@ from textual.app import App
 from textual.screen import Screen
 from textual.strip import Strip
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 from widgets.graphics.image_overlay import ImageOverlay
-from widgets.terminal.written_runs import WrittenRow, WrittenRun
+from widgets.terminal.written_cell_runs import WrittenCellRun, WrittenScreenRow
 from widgets.textual_internals import (
     ChopsUpdate,
     CompositorUpdate,
-    DisplayFrame,
+    DisplayFrameFunction,
     LayoutUpdate,
-    cache_encoding,
-    cached_encoding,
-    driver_of,
-    reroute_display,
+    cache_strip_encoding,
+    cached_strip_encoding,
+    route_display_through,
+    terminal_driver_of,
 )
-from widgets.transcript.painting.sgr import color_system, encode_strip
+from widgets.transcript.painting.sgr_encoding import color_system, encode_strip
 
-_SINGLE_CELL_TEXT_PATTERN = late("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f–…›←↑→↓−≡▲◆◇○●◐◑◒◓✓✗⊘]*")
+_SINGLE_CELL_TEXT_PATTERN = lazy_regex("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f–…›←↑→↓−≡▲◆◇○●◐◑◒◓✓✗⊘]*")
 """Characters that terminals draw one cell wide, and the marks of cards and of running work, which change most often."""
-_MIN_ROWS_TO_SCROLL = 4
-_MIN_SHARE_TO_SCROLL = 0.3
+_MIN_MOVED_ROWS_TO_SCROLL_REGION = 4
+_MIN_MOVED_SHARE_TO_SCROLL = 0.3
 
 
 class _DeferredUpdate(CompositorUpdate):
@@ -47,7 +47,7 @@ class _DeferredUpdate(CompositorUpdate):
         self._update = update
 
     def render_segments(self, console: Console) -> str:
-        return self._output.encode_update(self._update, console)
+        return self._output.encode_screen_update(self._update, console)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield from self._update.__rich_console__(console, options)
@@ -60,17 +60,17 @@ class TerminalOutputDiff:
         """Creates the encoder for an application. `over`: the images that the terminal draws over cells."""
         self._app = app
         self._image_overlay = over
-        self._send_full_frame: DisplayFrame | None = None
-        self._written_rows: dict[int, WrittenRow] = {}
+        self._send_full_frame: DisplayFrameFunction | None = None
+        self._written_rows: dict[int, WrittenScreenRow] = {}
         self._is_on = True
         self.bytes_sent = 0
         """Characters encoded so far, for measuring."""
 
     def install_output_diff(self) -> "TerminalOutputDiff":
-        reroute_display(self._app, self._send_frame)
+        route_display_through(self._app, self._send_frame)
         return self
 
-    def _send_frame(self, send: DisplayFrame) -> DisplayFrame:
+    def _send_frame(self, send: DisplayFrameFunction) -> DisplayFrameFunction:
         self._send_full_frame = send
         return self._display_frame
 
@@ -89,7 +89,7 @@ class TerminalOutputDiff:
 
     def _display_frame(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         assert self._send_full_frame is not None
-        driver = driver_of(self._app)
+        driver = terminal_driver_of(self._app)
         is_inline = driver is not None and driver.is_inline
         if self._is_on and not is_inline and isinstance(renderable, ChopsUpdate | LayoutUpdate):
             renderable = _DeferredUpdate(self, renderable)
@@ -97,7 +97,7 @@ class TerminalOutputDiff:
             self.forget_terminal_content()
         self._send_full_frame(screen, renderable)
 
-    def encode_update(self, update: ChopsUpdate | LayoutUpdate, console: Console) -> str:
+    def encode_screen_update(self, update: ChopsUpdate | LayoutUpdate, console: Console) -> str:
         """Returns the output that changes the terminal from its remembered content to that of a screen update."""
         system = color_system(console)
         if isinstance(update, LayoutUpdate):
@@ -114,12 +114,12 @@ class TerminalOutputDiff:
         self.forget_terminal_content()
         out: list[str] = [self._image_overlay.remove_all_images()] if self._image_overlay is not None else []
         for y, strips in enumerate(update.strips, update.region.y):
-            row: WrittenRow = {}
+            row: WrittenScreenRow = {}
             x = update.region.x
             out.append(_move_cursor_sequence(x, y))
             for strip in strips:
                 end = x + strip.cell_length
-                row[x] = WrittenRun(x, end, strip)
+                row[x] = WrittenCellRun(x, end, strip)
                 out.append(_encode_strip(strip, system))
                 x = end
             self._written_rows[y] = row
@@ -128,11 +128,11 @@ class TerminalOutputDiff:
     def _encode_changes(self, update: ChopsUpdate, system: ColorSystem) -> list[str]:
         wanted = _runs_of_update(update)
         out: list[str] = (
-            [self._image_overlay.clear_before_write(self._written_rows, wanted)]
+            [self._image_overlay.clear_images_before_write(self._written_rows, wanted)]
             if self._image_overlay is not None
             else []
         )
-        move = find_moved_rows(self._written_rows, wanted)
+        move = find_moved_screen_rows(self._written_rows, wanted)
         if move is not None and not (
             self._image_overlay is not None and self._image_overlay.covers_rows(move.top, move.bottom)
         ):
@@ -144,7 +144,7 @@ class TerminalOutputDiff:
                 if known is not None and known.end == run.end:
                     if known.strip is run.strip or known.strip == run.strip:
                         continue
-                    part = find_changed_part(known, run)
+                    part = find_changed_cells(known, run)
                     if part is not None:
                         x, strip = part
                         if strip.cell_length:
@@ -156,7 +156,7 @@ class TerminalOutputDiff:
         return out
 
     def _scroll_moved_rows(
-        self, move: "MovedRows", wanted: dict[int, list[WrittenRun]], out: list[str]
+        self, move: "MovedScreenRows", wanted: dict[int, list[WrittenCellRun]], out: list[str]
     ) -> None:
         """Adds the sequence that scrolls rows in the terminal, and moves the remembered rows alike; cells that must not
         move are added to those to be written."""
@@ -176,7 +176,7 @@ class TerminalOutputDiff:
                     covered.append(run)
 
 
-class MovedRows(NamedTuple):
+class MovedScreenRows(NamedTuple):
     """A range of screen rows whose content moved up or down, so that the terminal can scroll it."""
 
     top: int
@@ -185,10 +185,12 @@ class MovedRows(NamedTuple):
     """The number of rows upwards; negative for downwards."""
 
 
-def find_moved_rows(rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]) -> MovedRows | None:
+def find_moved_screen_rows(
+    rows: dict[int, WrittenScreenRow], wanted: dict[int, list[WrittenCellRun]]
+) -> MovedScreenRows | None:
     """Returns the range of rows to scroll and by how much, if most of the wanted rows are already on the screen at
     another height; None otherwise."""
-    if len(wanted) < 2 * _MIN_ROWS_TO_SCROLL:
+    if len(wanted) < 2 * _MIN_MOVED_ROWS_TO_SCROLL_REGION:
         return None
     shown: dict[int, int | None] = {}
     for y in wanted:
@@ -207,7 +209,7 @@ def find_moved_rows(rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenR
     if not steps:
         return None
     up = max(steps, key=steps.__getitem__)
-    fewest = max(_MIN_ROWS_TO_SCROLL, _MIN_SHARE_TO_SCROLL * len(wanted) - abs(up)) * width
+    fewest = max(_MIN_MOVED_ROWS_TO_SCROLL_REGION, _MIN_MOVED_SHARE_TO_SCROLL * len(wanted) - abs(up)) * width
     if up == 0 or steps[up] <= steps.get(0, 0) or steps[up] < fewest:
         return None
     top, bottom = min(wanted), max(wanted) + 1
@@ -217,11 +219,11 @@ def find_moved_rows(rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenR
         or not _is_already_shown(rows, top, bottom, wanted)
     ):
         return None
-    return MovedRows(top, bottom, up)
+    return MovedScreenRows(top, bottom, up)
 
 
 def _is_already_shown(
-    rows: dict[int, WrittenRow], top: int, bottom: int, wanted: dict[int, list[WrittenRun]]
+    rows: dict[int, WrittenScreenRow], top: int, bottom: int, wanted: dict[int, list[WrittenCellRun]]
 ) -> bool:
     """Returns whether every cell of these screen rows is wanted now or remembered as written, so that it can be
     restored after scrolling."""
@@ -240,7 +242,7 @@ def _is_already_shown(
     return True
 
 
-def _cuts_written_run(row: WrittenRow, runs: Iterable[WrittenRun]) -> bool:
+def _cuts_written_run(row: WrittenScreenRow, runs: Iterable[WrittenCellRun]) -> bool:
     """Returns whether the wanted cells cover some remembered run of a row only in part, so that the rest could not be
     restored."""
     wanted = list(runs)
@@ -253,9 +255,9 @@ def _cuts_written_run(row: WrittenRow, runs: Iterable[WrittenRun]) -> bool:
     return False
 
 
-def _runs_of_update(update: ChopsUpdate) -> dict[int, list[WrittenRun]]:
+def _runs_of_update(update: ChopsUpdate) -> dict[int, list[WrittenCellRun]]:
     """Returns the runs of cells that a screen update contains, by screen row."""
-    wanted: dict[int, list[WrittenRun]] = {}
+    wanted: dict[int, list[WrittenCellRun]] = {}
     for y, x1, x2 in update.spans:
         runs = wanted.get(y)
         is_fresh = runs is None
@@ -268,11 +270,11 @@ def _runs_of_update(update: ChopsUpdate) -> dict[int, list[WrittenRun]]:
                 continue
             if end > x2:
                 strip = strip.crop(0, x2 - x)
-            runs.append(WrittenRun(x, min(end, x2), strip))
+            runs.append(WrittenCellRun(x, min(end, x2), strip))
     return wanted
 
 
-def _remember_run(row: WrittenRow, run: WrittenRun) -> None:
+def _remember_run(row: WrittenScreenRow, run: WrittenCellRun) -> None:
     """Stores a run of cells as written: as a part of a longer run that contains it, else in place of the runs that it
     covers."""
     for known in row.values():
@@ -286,17 +288,17 @@ def _remember_run(row: WrittenRow, run: WrittenRun) -> None:
     row[run.x] = run
 
 
-def _replace_part_of_run(known: WrittenRun, run: WrittenRun) -> WrittenRun | None:
+def _replace_part_of_run(known: WrittenCellRun, run: WrittenCellRun) -> WrittenCellRun | None:
     """Returns a written run with a part of its cells replaced by another run; None unless all its cells are known to be
     one column wide."""
     if _split_narrow_segments(known.strip) is None or _split_narrow_segments(run.strip) is None:
         return None
     size, start, end = known.end - known.x, run.x - known.x, run.end - known.x
     strip = Strip([*known.strip.crop(0, start), *run.strip, *known.strip.crop(end, size)], size)
-    return WrittenRun(known.x, known.end, strip)
+    return WrittenCellRun(known.x, known.end, strip)
 
 
-def find_changed_part(known: WrittenRun, run: WrittenRun) -> tuple[int, Strip] | None:
+def find_changed_cells(known: WrittenCellRun, run: WrittenCellRun) -> tuple[int, Strip] | None:
     """Compares the written and the wanted run for the same cells; returns the column where they begin to differ and the
     new cells up to the last difference. None if all cells have to be sent.
 
@@ -352,10 +354,10 @@ def _count_equal_cells(old: list[Segment], new: list[Segment], at: int) -> int:
 
 def _encode_strip(strip: Strip, system: ColorSystem) -> str:
     """Returns a strip's output for the terminal, which is computed once and cached."""
-    found = cached_encoding(strip)
+    found = cached_strip_encoding(strip)
     if found is None:
         found = encode_strip(strip, system)
-        cache_encoding(strip, found)
+        cache_strip_encoding(strip, found)
     return found
 
 

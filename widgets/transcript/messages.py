@@ -2,7 +2,7 @@
 
 from textual.message import Message
 
-from tools.results import MapBlock
+from tools.tool_result_values import MapBlock
 
 
 class CopyRequested(Message, namespace="transcript"):

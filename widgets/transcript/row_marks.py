@@ -1,7 +1,7 @@
 """The marks that are drawn over a transcript's rows: the focused block, the hovered link, search hits."""
 
-from widgets.transcript.pointing import Link
 from widgets.transcript.searching.text_search import TextSearch
+from widgets.transcript.text_under_pointer import Link
 
 
 class RowMarks:

@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from widgets.transcript.block_items import make_items
-from widgets.transcript.blocks import Block, CardBlock, CardState, CustomBlock, ReplyState, ShownFailure
-from widgets.transcript.column import Column
-from widgets.transcript.painting.painter import Painter
-from widgets.transcript.viewport import Viewport
+from widgets.transcript.block_items import make_transcript_items
+from widgets.transcript.block_stack import BlockStack
+from widgets.transcript.painting.transcript_painter import Painter
+from widgets.transcript.transcript_blocks import (
+    Block,
+    CardState,
+    CustomBlock,
+    FailureToShow,
+    ReplyState,
+    ToolCallBlock,
+)
+from widgets.transcript.transcript_viewport import Viewport
 
 if TYPE_CHECKING:
-    from widgets.transcript.item import Item
+    from widgets.transcript.block_item import BlockItem
     from widgets.transcript.markdown.live_reply import ReplyPartKind
 
 FRAME_SECONDS = 1 / 30
@@ -32,7 +39,7 @@ class StreamedBlocks:
     def __init__(
         self,
         widget: Widget,
-        column: Column,
+        column: BlockStack,
         viewport: Viewport,
         painter: Painter,
         clock: Callable[[], float],
@@ -47,7 +54,7 @@ class StreamedBlocks:
         self._expects_code = False
         self._last_frame = 0.0
         self._frame_cost = 0.0
-        self._streaming_items: dict[str, Item] = {}
+        self._streaming_items: dict[str, BlockItem] = {}
         self._pending_cards: dict[str, Block] = {}
         """New values of running cards, applied in the next frame."""
 
@@ -63,7 +70,7 @@ class StreamedBlocks:
             if self._widget.is_attached:
                 self._widget.call_after_refresh(_load_highlighter)
 
-    def begin_reply(self, item: Item) -> None:
+    def begin_reply(self, item: BlockItem) -> None:
         self._streaming_items[item.block.id] = item
 
     def append_delta(self, block_id: str, sort: ReplyPartKind, delta: str) -> None:
@@ -76,7 +83,7 @@ class StreamedBlocks:
         item.live.append(sort, delta)
         self._request_frame()
 
-    def finish_reply(self, block_id: str, state: ReplyState, failure: ShownFailure | None) -> None:
+    def finish_reply(self, block_id: str, state: ReplyState, failure: FailureToShow | None) -> None:
         item = self._streaming_items.pop(block_id, None)
         if item is None:
             return
@@ -84,11 +91,11 @@ class StreamedBlocks:
         def finish() -> None:
             item.finish_streaming(state, failure, self._clock(), self._column.expansion)
             if (index := self._column.index_of(block_id)) is not None:
-                self._column.update_gap(index + 1)
+                self._column.update_blank_row_above(index + 1)
 
         self._viewport.change_item(item, finish)
 
-    def update_block(self, item: Item, block: Block) -> None:
+    def update_block(self, item: BlockItem, block: Block) -> None:
         """Replaces a block of the transcript by a newer value: at once, or in the next frame if the new value only
         extends the old one."""
         if item.live is not None:
@@ -103,7 +110,7 @@ class StreamedBlocks:
     def prepend_blocks(self, blocks: Iterable[Block]) -> None:
         """Inserts earlier blocks above the transcript's first one; the visible rows do not move."""
         anchor = self._viewport.remember_place()
-        self._column.prepend(make_items(blocks))
+        self._column.prepend(make_transcript_items(blocks))
         self._viewport.restore_anchor(anchor)
 
     def forget(self, block_id: str) -> None:
@@ -159,7 +166,7 @@ class StreamedBlocks:
                 if self._column.width > 0:
                     self._draw_grown_item(item)
 
-    def _draw_grown_item(self, item: Item) -> None:
+    def _draw_grown_item(self, item: BlockItem) -> None:
         column, viewport = self._column, self._viewport
         index = column.index_of(item.block.id)
         if index is None:
@@ -186,8 +193,8 @@ class StreamedBlocks:
 def _only_extends(old: Block, new: Block) -> bool:
     """Returns whether a running call's new card only continues the old one, so that it can wait for the next frame."""
     return (
-        isinstance(old, CardBlock | CustomBlock)
-        and isinstance(new, CardBlock | CustomBlock)
+        isinstance(old, ToolCallBlock | CustomBlock)
+        and isinstance(new, ToolCallBlock | CustomBlock)
         and old.state is new.state
         and new.state in (CardState.PENDING, CardState.RUNNING)
         and len(new.card.blocks) == len(old.card.blocks)

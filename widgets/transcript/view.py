@@ -19,21 +19,28 @@ from textual.strip import Strip
 
 from widgets import textual_internals as textual_inside
 from widgets.transcript import messages
-from widgets.transcript.block_items import make_items, make_reply_item
-from widgets.transcript.blocks import Block, CardBlock, CustomBlock, ReplyBlock, ReplyState, ShownFailure
-from widgets.transcript.column import Column
-from widgets.transcript.expansion import AutoOpenCards, Extent, to_extent
-from widgets.transcript.keyboard import KEYS, Keyboard
+from widgets.transcript.block_expansion import AutoOpenCardsSetting, BlockExtent, open_state_to_extent
+from widgets.transcript.block_items import make_reply_item, make_transcript_items
+from widgets.transcript.block_stack import BlockStack
 from widgets.transcript.markdown.diagram import DiagramSetting
-from widgets.transcript.mouse import Mouse
-from widgets.transcript.painting.painter import Painter
 from widgets.transcript.painting.scrollbar import MarkedScrollBar, ScrollBarUpdater
 from widgets.transcript.painting.style_lookup import COMPONENT_NAMES, CurrentStyles
-from widgets.transcript.pointing import selected_text
+from widgets.transcript.painting.transcript_painter import Painter
 from widgets.transcript.row_marks import RowMarks
 from widgets.transcript.searching.finder import Finder
 from widgets.transcript.streamed_blocks import StreamedBlocks
-from widgets.transcript.viewport import Viewport
+from widgets.transcript.text_under_pointer import selected_text
+from widgets.transcript.transcript_blocks import (
+    Block,
+    CustomBlock,
+    FailureToShow,
+    ReplyBlock,
+    ReplyState,
+    ToolCallBlock,
+)
+from widgets.transcript.transcript_keyboard import KEYS, TranscriptKeyboard
+from widgets.transcript.transcript_mouse import Mouse
+from widgets.transcript.transcript_viewport import Viewport
 
 
 class Transcript(ScrollView, can_focus=True):
@@ -62,12 +69,12 @@ class Transcript(ScrollView, can_focus=True):
         self,
         *,
         clock: Callable[[], float] = time.monotonic,
-        keyboard: type[Keyboard] = Keyboard,
+        keyboard: type[TranscriptKeyboard] = TranscriptKeyboard,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
-        self.column = Column()
+        self.column = BlockStack()
         self.overlay = RowMarks()
         look = CurrentStyles(self)
         thumb = ScrollBarUpdater(self, self.column, self.overlay.search, look)
@@ -86,8 +93,8 @@ class Transcript(ScrollView, can_focus=True):
         if item is not None:
             self.arriving.update_block(item, block)
             return
-        item = make_items([block])[0]
-        if isinstance(block, CardBlock | CustomBlock):
+        item = make_transcript_items([block])[0]
+        if isinstance(block, ToolCallBlock | CustomBlock):
             self.arriving.prepare_highlighter()
         self.column.append(item)
         self.viewport.block_added(item)
@@ -107,7 +114,7 @@ class Transcript(ScrollView, can_focus=True):
         self.arriving.append_delta(block_id, "thinking", delta)
 
     def finish_reply(
-        self, block_id: str, state: ReplyState = ReplyState.DONE, *, failure: ShownFailure | None = None
+        self, block_id: str, state: ReplyState = ReplyState.DONE, *, failure: FailureToShow | None = None
     ) -> None:
         self.arriving.finish_reply(block_id, state, failure)
 
@@ -115,7 +122,7 @@ class Transcript(ScrollView, can_focus=True):
         """Shows another conversation, scrolled to its end. Blocks with the same id that the user opened stay open."""
         self.arriving.forget_all()
         opened = {item.block.id: item.expanded for item in self.column.items if item.expanded is not None}
-        items = make_items(blocks)
+        items = make_transcript_items(blocks)
         for item in items:
             item.expanded = opened.get(item.block.id)
         if items:
@@ -142,12 +149,12 @@ class Transcript(ScrollView, can_focus=True):
     def last_block(self) -> Block | None:
         return self.column.items[-1].block if self.column.items else None
 
-    def open_all(self, *, tools: Extent | bool | None = None, thinking: bool | None = None) -> None:
+    def open_all(self, *, tools: BlockExtent | bool | None = None, thinking: bool | None = None) -> None:
         """Opens or closes all tool cards, all thinking, or both, including blocks that the user opened or closed. When
         tools are closed, cards that open by default still do."""
         anchor = self.viewport.remember_place()
         old = self.column.expansion
-        wanted = None if tools is None else to_extent(tools)
+        wanted = None if tools is None else open_state_to_extent(tools)
         self.column.expansion = old._replace(
             tools=old.tools if wanted is None else wanted or None,
             thinking=old.thinking if thinking is None else thinking,
@@ -157,11 +164,11 @@ class Transcript(ScrollView, can_focus=True):
             if tools is not None and item.burst is not None:
                 item.burst.is_open = False
             if (thinking if is_reply else tools) is not None:
-                item.expanded = None if is_reply or wanted else Extent.CLOSED
+                item.expanded = None if is_reply or wanted else BlockExtent.CLOSED
         self.column.estimate_heights()
         self.viewport.restore_anchor(anchor)
 
-    def set_display_options(self, *, cards: AutoOpenCards, diagrams: DiagramSetting) -> None:
+    def set_display_options(self, *, cards: AutoOpenCardsSetting, diagrams: DiagramSetting) -> None:
         """Sets which cards open automatically and when diagrams are drawn."""
         old = self.column.expansion
         new = old._replace(cards=cards, diagrams=diagrams)
@@ -216,7 +223,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def action_do(self, id: str) -> object:
         """Runs the entry of the transcript's key table with this id."""
-        return KEYS.run_key(id, self.keyboard)
+        return KEYS.run_key_action(id, self.keyboard)
 
     @on(events.Mount)
     @on(events.Focus)

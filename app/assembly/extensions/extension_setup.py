@@ -7,25 +7,25 @@ from typing import Any, Literal
 import msgspec
 
 from app.assembly.assembled_session import AssembledSession
+from app.assembly.command_line_options import CommandLineOptions, UsageError
 from app.assembly.extensions.extension_choice import extension_flags
-from app.assembly.extensions.session_resources import SessionResources
+from app.assembly.extensions.session_templates_and_skills import SessionTemplatesAndSkills
 from app.assembly.extensions.startup_summary import startup_summary
-from app.assembly.helper_sessions import offer_leftover_changes
-from app.assembly.live_trust import untrusted_notice
-from app.assembly.options import Options, UsageError
-from app.assembly.tool_names import tool_choice
+from app.assembly.helper_sessions import offer_leftover_helper_changes
+from app.assembly.project_trust_checker import untrusted_folder_notice
+from app.assembly.tool_selection import selected_tools
 from app.extensions.extension_catalogue import ExtensionCatalogue
+from app.extensions.extension_registrations import ExtensionSource
 from app.extensions.extension_runner import Extensions
+from app.extensions.extension_session_binding import ExtensionRegistrationTables, SessionBinding
 from app.extensions.hooks.event_forwarder import EventForwarder
 from app.extensions.hooks.payloads import ProjectTrust
-from app.extensions.loading.extension_sources import ExtensionFlags, choose_sources
-from app.extensions.registrations import ExtensionSource
-from app.extensions.session_binding import RegistrationTables, SessionBinding
+from app.extensions.loading.extension_sources import ExtensionCommandLineFlags, choose_extension_sources
 from app.extensions.ui_protocol import Mode, Ui
-from app.resources.paths import Paths
-from app.resources.trust.project_trust import TrustDecision, TrustQuestion, store_answer
+from app.resources.paths import BayouPaths
+from app.resources.trust.project_trust import TrustDecision, TrustQuestion, store_trust_answer
 from app.values.user_errors import FileError
-from tools.running.withheld_variables import variables_for_children
+from tools.running.withheld_environment_variables import environment_for_child_processes
 
 
 class ConnectedExtensions(msgspec.Struct, kw_only=True):
@@ -34,7 +34,7 @@ class ConnectedExtensions(msgspec.Struct, kw_only=True):
     extensions: Extensions
     catalogue: ExtensionCatalogue
     reload: Callable[[], Any]
-    options: Options
+    options: CommandLineOptions
     """The command line's options, without words that are values of extensions' flags."""
     trust: Callable[[TrustQuestion, bool], Any]
     """A function that applies the user's answer to a trust question, and returns when its effects are in force."""
@@ -42,8 +42,8 @@ class ConnectedExtensions(msgspec.Struct, kw_only=True):
 
 async def connect_extensions(
     assembled: AssembledSession,
-    options: Options,
-    paths: Paths,
+    options: CommandLineOptions,
+    paths: BayouPaths,
     *,
     mode: Mode,
     ui: Ui,
@@ -54,15 +54,15 @@ async def connect_extensions(
     `reloaded` is called after every reload, for any cause."""
     session, extensions = assembled.session, assembled.extensions
     extensions.may_read = partial(_may_load_source, assembled)
-    resources = SessionResources(assembled, options, paths)
+    resources = SessionTemplatesAndSkills(assembled, options, paths)
 
     async def reload() -> None:
-        bound.is_trusted = await assembled.project_trust.check_async()
-        resources.choose_resources()
+        bound.is_trusted = await assembled.project_trust.recheck_in_thread()
+        resources.choose_resource_folders()
         await extensions.reload(assembled.chosen_extensions.sources)
-        session.tools.choose_tools(tool_choice(options, assembled.effective_settings.settings))
-        resolve_missing_model(assembled)
-        await resources.read_resources(extensions, "reload")
+        session.tools.choose_tools(selected_tools(options, assembled.effective_settings.settings))
+        retry_and_report_missing_model(assembled)
+        await resources.read_templates_skills_and_themes(extensions, "reload")
         reloaded(extended)
 
     async def follow() -> None:
@@ -73,19 +73,19 @@ async def connect_extensions(
         _report_untrusted_parts(assembled, mode)
 
     async def trust(question: TrustQuestion, is_trusted: bool) -> None:
-        apply_trust(
-            assembled, paths, extension_flags(options), question, is_trusted=is_trusted, reason="answer"
-        )
+        flags = extension_flags(options)
+        apply_trust_decision(assembled, paths, flags, question, is_trusted=is_trusted, reason="answer")
         bound.is_trusted = is_trusted
         await reload()
 
+    switch = assembled.workspace.switch_file_and_process_operations
     bound = SessionBinding(
         session=session,
         mode=mode,
         ui=ui,
         session_paths=assembled.session_paths,
-        registrations=RegistrationTables(
-            session, assembled.model_choice, assembled.registry, assembled.workspace.switch_operations
+        registrations=ExtensionRegistrationTables(
+            session, assembled.model_choice, assembled.registry, switch
         ),
         settings=assembled.effective_settings.settings_as_in_file,
         prompt_sections=assembled.prompt.extra_sections,
@@ -96,11 +96,11 @@ async def connect_extensions(
         shutdown=shutdown,
         reload=reload,
         expand_prompt=resources.expand,
-        tool_refusal=resources.commands_of_files.refusal_for,
+        tool_refusal=resources.commands_of_files.tool_call_refusal,
         file_commands=resources.commands,
     )
     extensions.bind(bound)
-    EventForwarder(extensions, assembled.hooks.catalogue).subscribe_to(session)
+    EventForwarder(extensions, assembled.hooks.catalogue).subscribe_to_session(session)
     extended = ConnectedExtensions(
         extensions=extensions,
         catalogue=assembled.hooks.catalogue,
@@ -110,32 +110,34 @@ async def connect_extensions(
     )
     await _load_extensions(assembled, paths, options, extensions)
     bound.is_trusted = assembled.project_trust.decision.is_trusted
-    session.tools.choose_tools(tool_choice(options, assembled.effective_settings.settings))
+    session.tools.choose_tools(selected_tools(options, assembled.effective_settings.settings))
     extended.options = _without_extension_flags(options, extended.catalogue)
-    resolve_missing_model(assembled, assembled.initial_model.choose_model())
-    refuse_without_prices(assembled, options)
-    await resources.read_resources(extensions, "startup")
+    retry_and_report_missing_model(assembled, assembled.initial_model.choose_model())
+    refuse_cost_limit_without_prices(assembled, options)
+    await resources.read_templates_skills_and_themes(extensions, "startup")
     _report_start(assembled, resources, is_summary_shown=options.verbose and mode == "tui")
     await extensions.start()
-    await offer_leftover_changes(session, is_told=mode in ("tui", "rpc", "acp"))
+    await offer_leftover_helper_changes(session, is_told=mode in ("tui", "rpc", "acp"))
     assembled.working_folder.subscribe(follow)
     return extended
 
 
 def _child_environment(assembled: AssembledSession) -> dict[str, str]:
-    return variables_for_children(assembled.effective_settings.settings.shell.shell_pass_environment)
+    return environment_for_child_processes(assembled.effective_settings.settings.shell.shell_pass_environment)
 
 
-def _without_extension_flags(options: Options, catalogue: ExtensionCatalogue) -> Options:
+def _without_extension_flags(
+    options: CommandLineOptions, catalogue: ExtensionCatalogue
+) -> CommandLineOptions:
     """Returns the command-line options without words that are values of extensions' flags. Raises `UsageError`
     for a wrong value."""
-    if wrong := catalogue.flag_errors():
+    if wrong := catalogue.extension_flag_errors():
         raise UsageError(wrong[0])
-    return options.without_flag_values(catalogue.valued_flags())
+    return options.without_flag_values(catalogue.flags_with_values())
 
 
 def _report_start(
-    assembled: AssembledSession, resources: SessionResources, *, is_summary_shown: bool
+    assembled: AssembledSession, resources: SessionTemplatesAndSkills, *, is_summary_shown: bool
 ) -> None:
     """Reports the start of the extensions. With `is_summary_shown`, the page shows the summary; in other modes it
     goes to standard error."""
@@ -145,7 +147,7 @@ def _report_start(
         assembled.session.events.notify(startup_summary(assembled, assembled.extensions))
 
 
-def resolve_missing_model(assembled: AssembledSession, told: Sequence[str] = ()) -> None:
+def retry_and_report_missing_model(assembled: AssembledSession, told: Sequence[str] = ()) -> None:
     """Looks for a model that was missing, after extensions have added theirs, and warns when it is still
     missing."""
     assembled.model_choice.retry_missing_model()
@@ -155,7 +157,7 @@ def resolve_missing_model(assembled: AssembledSession, told: Sequence[str] = ())
         assembled.session.events.notify(assembled.model_choice.missing_model_text, "warning")
 
 
-def refuse_without_prices(assembled: AssembledSession, options: Options) -> None:
+def refuse_cost_limit_without_prices(assembled: AssembledSession, options: CommandLineOptions) -> None:
     """Refuses a cost limit for a model without prices, whose cost is always zero. Raises `UsageError`."""
     model = assembled.model_choice.model
     if options.max_cost is None or model is None or model.api == "offline":
@@ -175,7 +177,7 @@ def _may_load_source(assembled: AssembledSession, source: ExtensionSource) -> bo
 
 
 async def _load_extensions(
-    assembled: AssembledSession, paths: Paths, options: Options, extensions: Extensions
+    assembled: AssembledSession, paths: BayouPaths, options: CommandLineOptions, extensions: Extensions
 ) -> None:
     """Loads the extensions from outside the project, which may decide its trust, then the project's own, if the
     project is trusted."""
@@ -184,7 +186,9 @@ async def _load_extensions(
         await extensions.load(assembled.chosen_extensions.sources)
         return
     await extensions.load(
-        choose_sources(paths, assembled.effective_settings.settings, asked, is_trusted=False).sources
+        choose_extension_sources(
+            paths, assembled.effective_settings.settings, asked, is_trusted=False
+        ).sources
     )
     await _ask_extensions_about_trust(assembled, paths, asked, extensions)
     loaded = {extension.name for extension in extensions.hooks.loaded}
@@ -194,11 +198,13 @@ async def _load_extensions(
 
 
 def _report_untrusted_parts(assembled: AssembledSession, mode: Mode) -> None:
-    if mode != "tui" and (left_out := untrusted_notice(assembled.project_trust.decision)) is not None:
+    if mode != "tui" and (left_out := untrusted_folder_notice(assembled.project_trust.decision)) is not None:
         assembled.session.events.notify(left_out, "warning")
 
 
-async def _trust_by_extensions(assembled: AssembledSession, paths: Paths, options: Options) -> bool | None:
+async def _trust_by_extensions(
+    assembled: AssembledSession, paths: BayouPaths, options: CommandLineOptions
+) -> bool | None:
     """Asks extensions whether a folder is trusted for which no decision exists yet."""
     if assembled.project_trust.decision.reason != "not-asked":
         return None
@@ -206,7 +212,7 @@ async def _trust_by_extensions(assembled: AssembledSession, paths: Paths, option
 
 
 async def _ask_extensions_about_trust(
-    assembled: AssembledSession, paths: Paths, asked: ExtensionFlags, extensions: Extensions
+    assembled: AssembledSession, paths: BayouPaths, asked: ExtensionCommandLineFlags, extensions: Extensions
 ) -> bool | None:
     """Asks extensions whether the session's folder is trusted; None: no extension decides. The folder's own
     extensions are not loaded."""
@@ -223,17 +229,17 @@ async def _ask_extensions_about_trust(
     trusted = answer.trusted == "yes"
     if answer.remember:
         try:
-            store_answer(paths, question, is_trusted=trusted)
+            store_trust_answer(paths, question, is_trusted=trusted)
         except FileError as problem:
             assembled.session.events.notify(str(problem), "warning")
-    apply_trust(assembled, paths, asked, question, is_trusted=trusted, reason="extension")
+    apply_trust_decision(assembled, paths, asked, question, is_trusted=trusted, reason="extension")
     return trusted
 
 
-def apply_trust(
+def apply_trust_decision(
     assembled: AssembledSession,
-    paths: Paths,
-    asked: ExtensionFlags,
+    paths: BayouPaths,
+    asked: ExtensionCommandLineFlags,
     question: TrustQuestion,
     *,
     is_trusted: bool,
@@ -246,6 +252,6 @@ def apply_trust(
     )
     for problem in assembled.effective_settings.set_trusted(is_trusted):
         assembled.session.events.notify(str(problem), "warning")
-    assembled.chosen_extensions = choose_sources(
+    assembled.chosen_extensions = choose_extension_sources(
         paths, assembled.effective_settings.settings, asked, is_trusted=is_trusted
     )

@@ -12,51 +12,51 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.batch.agent_process import AgentState
+from app.batch.agent_process import AgentProgress
+from app.batch.batch_run import BatchRunInProgress
 from app.batch.cluster.engine import Worker, WorkerPlugin, get_worker
 from app.batch.cluster.messages import (
-    AdmitWorker,
-    DeliverParcel,
-    EndedRun,
-    FetchSession,
-    ForgetBatch,
-    LimitProviders,
-    ParcelWanted,
-    ProvidersLimited,
+    CheckWorkerRequest,
+    EndedRunResult,
+    FetchSessionRequest,
+    PauseProvidersRequest,
+    RateLimitedProvidersReport,
+    RemoveBatchFilesRequest,
     Report,
     Request,
-    RunBegun,
+    RunBegunReport,
     RunOrder,
-    RunProgressed,
-    StopRun,
+    RunProgressReport,
+    SourceBundleDelivery,
+    SourceBundleNeededReport,
+    StopRunRequest,
+    dask_report_topic,
+    make_result_of_unfinished_run,
     pack_folder,
-    report_topic,
-    result_without_run,
     worker_batch_folder,
 )
-from app.batch.cluster.parcels import open_parcel
-from app.batch.one_run import RunInProgress
+from app.batch.cluster.source_bundles import unpack_source_bundle
+from app.batch.run_folders import BatchRunFolders
 from app.batch.tasks import BatchError
-from app.batch.workspaces import Workspaces
-from app.copies.repository_copies import Git
+from app.copies.repository_copies import RepositoryGit
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.known_providers import KNOWN_PROVIDERS
 from app.providers.models.model_names import ModelNotFound, select_model
 from app.providers.shared_rate_limit import SharedRateLimit
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.user_errors import UserError
-from tools.files.atomic_replacement import replace_atomically
-from tools.files.existence import exists, is_dir
+from tools.files.atomic_replacement import replace_file_atomically
+from tools.files.path_existence import exists, is_dir
 
-_REPORT_INTERVAL_SECONDS = 0.5
-_PARCEL_TIMEOUT_SECONDS = 600.0
-_ABANDONED_STATES = frozenset(("cancelled", "released", "forgotten"))
+_PROGRESS_REPORT_INTERVAL_SECONDS = 0.5
+_SOURCE_BUNDLE_TIMEOUT_SECONDS = 600.0
+_DASK_STATES_OF_ABANDONED_TASKS = frozenset(("cancelled", "released", "forgotten"))
 """States of a task of the engine that nothing waits for."""
 
 
 async def carry_out(data: bytes) -> bytes:
-    """Carries out the run of an `RunOrder`; returns its `EndedRun`."""
+    """Carries out the run of an `RunOrder`; returns its `EndedRunResult`."""
     order = msgspec.msgpack.decode(data, type=RunOrder)
     part = await _batch_worker_on(get_worker(), order.batch)
     return await part.carry_out(order)
@@ -65,19 +65,19 @@ async def carry_out(data: bytes) -> bytes:
 async def answer(data: bytes, worker: Worker) -> bytes:
     """Answers a message that a batch has sent to a worker of its cluster."""
     request = msgspec.msgpack.decode(data, type=Request)
-    if isinstance(request, AdmitWorker):
-        return (await asyncio.to_thread(missing_keys, request.models)).encode()
+    if isinstance(request, CheckWorkerRequest):
+        return (await asyncio.to_thread(missing_api_keys, request.models)).encode()
     part = await _batch_worker_on(worker, request.batch)
     match request:
-        case DeliverParcel():
-            await part.accept_parcel(request)
-        case StopRun():
+        case SourceBundleDelivery():
+            await part.accept_source_bundle(request)
+        case StopRunRequest():
             return await part.stop_run(request)
-        case FetchSession():
+        case FetchSessionRequest():
             return await part.session_bytes(request.key)
-        case LimitProviders():
+        case PauseProvidersRequest():
             part.pause_providers(request.seconds)
-        case ForgetBatch():
+        case RemoveBatchFilesRequest():
             await worker.plugin_remove(name=_plugin_name(request.batch))
             await asyncio.to_thread(shutil.rmtree, _batch_folder(request.batch), True)
         case _:
@@ -85,9 +85,9 @@ async def answer(data: bytes, worker: Worker) -> bytes:
     return b""
 
 
-def missing_keys(models: tuple[str, ...]) -> str:
+def missing_api_keys(models: tuple[str, ...]) -> str:
     """Returns which keys this machine lacks for the models; empty if none. Reads only its own environment."""
-    paths = Paths.from_env(os.environ, Path.cwd())
+    paths = BayouPaths.from_env(os.environ, Path.cwd())
     credentials = Credentials(paths.agent_dir, os.environ)
     catalogue = ModelCatalogue.load_catalogue(paths.agent_dir, env=os.environ)
     missing: dict[str, str] = {}
@@ -102,17 +102,17 @@ def missing_keys(models: tuple[str, ...]) -> str:
     return f"it has no key for {', '.join(missing.values())}" if missing else ""
 
 
-class BatchWorker(WorkerPlugin):
+class BatchWorkerPlugin(WorkerPlugin):
     """The part of a worker that belongs to one batch."""
 
     def __init__(self, batch: str) -> None:
         self._batch = batch
-        self._paths = Paths.from_env(os.environ, Path.cwd())
+        self._paths = BayouPaths.from_env(os.environ, Path.cwd())
         self._place = _batch_folder(batch)
-        self._git = Git(self._paths.home)
-        self._workspaces = Workspaces(self._paths, self._place, self._place)
+        self._git = RepositoryGit(self._paths.home)
+        self._workspaces = BatchRunFolders(self._paths, self._place, self._place)
         self._limits = SharedRateLimit(self._workspaces.rate_limits)
-        self._runs: dict[str, RunInProgress] = {}
+        self._runs: dict[str, BatchRunInProgress] = {}
         self._tasks: dict[str, str] = {}
         """The key of the run of each task of the engine."""
         self._opened: dict[str, asyncio.Event] = {}
@@ -133,7 +133,7 @@ class BatchWorker(WorkerPlugin):
         """Ends a run for which the batch does not wait any more, because it is gone or has given the run to another
         worker."""
         run = self._runs.get(self._tasks.get(str(key), ""))
-        if run is not None and finish in _ABANDONED_STATES:
+        if run is not None and finish in _DASK_STATES_OF_ABANDONED_TASKS:
             self._stopping.add(task := asyncio.ensure_future(run.stop("interrupted")))
             task.add_done_callback(self._stopping.discard)
 
@@ -141,7 +141,7 @@ class BatchWorker(WorkerPlugin):
         stored = self._place / "ended" / order.folder
         if exists(stored):
             return await asyncio.to_thread(stored.read_bytes)
-        self._send_report(RunBegun(key=order.run.key, worker=self._worker_address))
+        self._send_report(RunBegunReport(key=order.run.key, worker=self._worker_address))
         folder = self._place / "results" / order.folder
         try:
             await asyncio.to_thread(shutil.rmtree, folder, True)
@@ -151,22 +151,24 @@ class BatchWorker(WorkerPlugin):
             reason = (
                 str(problem) if isinstance(problem, UserError) else f"{problem.filename}: {problem.strerror}"
             )
-            result = result_without_run(order.run, order.folder, "error", f"{self._worker_address}: {reason}")
-            return msgspec.msgpack.encode(EndedRun(result=result, files=b""))
+            result = make_result_of_unfinished_run(
+                order.run, order.folder, "error", f"{self._worker_address}: {reason}"
+            )
+            return msgspec.msgpack.encode(EndedRunResult(result=result, files=b""))
         data = msgspec.msgpack.encode(ended)
         try:
             stored.parent.mkdir(parents=True, exist_ok=True)
-            replace_atomically(stored, data, durable=False)
+            replace_file_atomically(stored, data, durable=False)
         except OSError:
             pass  # a full disk: the result is still returned
         await asyncio.to_thread(shutil.rmtree, folder, True)
         return data
 
-    async def _run_order(self, order: RunOrder, folder: Path) -> EndedRun:
+    async def _run_order(self, order: RunOrder, folder: Path) -> EndedRunResult:
         source = await self._run_source(order)
         field = "folder" if order.run.task.repo is None else "repo"
         task = msgspec.structs.replace(order.run.task, **{field: str(source)})
-        run = RunInProgress(
+        run = BatchRunInProgress(
             msgspec.structs.replace(order.run, task=task),
             folder,
             self._workspaces,
@@ -183,16 +185,16 @@ class BatchWorker(WorkerPlugin):
             reporting.cancel()
             del self._runs[order.run.key], self._tasks[order.task]
         self._report_rate_limits()
-        return EndedRun(result=result, files=await asyncio.to_thread(pack_folder, folder))
+        return EndedRunResult(result=result, files=await asyncio.to_thread(pack_folder, folder))
 
-    async def _report_progress(self, run: RunInProgress) -> None:
+    async def _report_progress(self, run: BatchRunInProgress) -> None:
         """Reports the progress of a run, a few times a second at most."""
-        told = AgentState()
+        told = AgentProgress()
         while True:
-            await asyncio.sleep(_REPORT_INTERVAL_SECONDS)
+            await asyncio.sleep(_PROGRESS_REPORT_INTERVAL_SECONDS)
             if run.state != told:
                 told = run.state
-                self._send_report(RunProgressed(key=run.run.key, state=told))
+                self._send_report(RunProgressReport(key=run.run.key, state=told))
             self._report_rate_limits()
 
     def _report_rate_limits(self) -> None:
@@ -202,11 +204,11 @@ class BatchWorker(WorkerPlugin):
         new = {
             provider: seconds
             for provider, seconds in self._limits.paused_providers().items()
-            if now + seconds > self._held.get(provider, 0.0) + _REPORT_INTERVAL_SECONDS
+            if now + seconds > self._held.get(provider, 0.0) + _PROGRESS_REPORT_INTERVAL_SECONDS
         }
         if new:
             self._held.update({provider: now + seconds for provider, seconds in new.items()})
-            self._send_report(ProvidersLimited(seconds=new))
+            self._send_report(RateLimitedProvidersReport(seconds=new))
 
     async def _run_source(self, order: RunOrder) -> Path:
         """Returns the repository or folder of a run, which the batch sends when it is first wanted."""
@@ -217,7 +219,7 @@ class BatchWorker(WorkerPlugin):
         if order.parcel not in self._opened:
             self._opened[order.parcel] = asyncio.Event()
             self._send_report(
-                ParcelWanted(
+                SourceBundleNeededReport(
                     parcel=order.parcel,
                     place=str(place),
                     is_repository=task.repo is not None,
@@ -225,27 +227,27 @@ class BatchWorker(WorkerPlugin):
                 )
             )
         try:
-            async with asyncio.timeout(_PARCEL_TIMEOUT_SECONDS):
+            async with asyncio.timeout(_SOURCE_BUNDLE_TIMEOUT_SECONDS):
                 await self._opened[order.parcel].wait()
         except TimeoutError:
             self._opened.pop(order.parcel, None)
             raise BatchError(
-                f"the files of {order.source} did not arrive within {_PARCEL_TIMEOUT_SECONDS:g} seconds"
+                f"the files of {order.source} did not arrive within {_SOURCE_BUNDLE_TIMEOUT_SECONDS:g} seconds"
             ) from None
         if not is_dir(place):
             raise BatchError(f"the files of {order.source} could not be sent")
         return place
 
-    async def accept_parcel(self, request: DeliverParcel) -> None:
+    async def accept_source_bundle(self, request: SourceBundleDelivery) -> None:
         try:
             if request.data:
                 place, is_repository = Path(request.place), request.is_repository
-                await open_parcel(self._git, request.data, place, is_repository=is_repository)
+                await unpack_source_bundle(self._git, request.data, place, is_repository=is_repository)
         finally:
             # All waiting runs get the place or the failure; a later run tries again.
             self._opened.pop(request.parcel, asyncio.Event()).set()
 
-    async def stop_run(self, request: StopRun) -> bytes:
+    async def stop_run(self, request: StopRunRequest) -> bytes:
         """Stops a run of this worker. Returns nothing if there is no such run."""
         run = self._runs.get(request.key)
         if run is None:
@@ -255,7 +257,7 @@ class BatchWorker(WorkerPlugin):
 
     async def session_bytes(self, key: str) -> bytes:
         run = self._runs.get(key)
-        file = await run.live_session() if run is not None else None
+        file = await run.live_session_file() if run is not None else None
         return await asyncio.to_thread(file.read_bytes) if file is not None else b""
 
     def pause_providers(self, seconds: Mapping[str, float]) -> None:
@@ -273,18 +275,18 @@ class BatchWorker(WorkerPlugin):
         self._worker.log_event(_plugin_name(self._batch), msgspec.msgpack.encode(report))
 
 
-async def _batch_worker_on(worker: Worker, batch: str) -> BatchWorker:
+async def _batch_worker_on(worker: Worker, batch: str) -> BatchWorkerPlugin:
     name = _plugin_name(batch)
     if name not in worker.plugins:
-        await worker.plugin_add(BatchWorker(batch), name=name)
+        await worker.plugin_add(BatchWorkerPlugin(batch), name=name)
     part = worker.plugins[name]
-    assert isinstance(part, BatchWorker)
+    assert isinstance(part, BatchWorkerPlugin)
     return part
 
 
 def _plugin_name(batch: str) -> str:
-    return report_topic(batch)
+    return dask_report_topic(batch)
 
 
 def _batch_folder(batch: str) -> Path:
-    return worker_batch_folder(batch, Paths.from_env(os.environ, Path.cwd()).home)
+    return worker_batch_folder(batch, BayouPaths.from_env(os.environ, Path.cwd()).home)

@@ -7,24 +7,26 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from app.batch.agent_process import TLS_VARIABLES
+from app.batch.agent_process import DASK_TLS_VARIABLE_PREFIX
 from app.batch.tasks import BatchError
-from tools.patterns import late
-from tools.running.programs import RunningProgram
+from tools.lazy_patterns import lazy_regex
+from tools.running.child_programs import ChildProgram
 
 if TYPE_CHECKING:
     from app.batch.cluster.engine import Client, Security
 
-_LOCAL_ADDRESS = late(r"local:([1-9]\d{0,2})")
-_ADDRESS_PATTERN = late(r"(?:[a-z]+://)?[^\s/]+:\d+")
-_CONNECT_TIMEOUT_SECONDS = 3.0
-_ALLOWED_FAILURES = 20
+_LOCAL_CLUSTER_ADDRESS_PATTERN = lazy_regex(r"local:([1-9]\d{0,2})")
+_SCHEDULER_ADDRESS_PATTERN = lazy_regex(r"(?:[a-z]+://)?[^\s/]+:\d+")
+_SCHEDULER_CONNECT_TIMEOUT_SECONDS = 3.0
+_MAX_LOST_WORKERS_PER_RUN = 20
 """How many workers may be lost below a run until the engine gives it up."""
 
 
-def check_address(address: str) -> str:
+def check_cluster_address(address: str) -> str:
     """Returns the address. Raises `BatchError` for something else."""
-    if not (_LOCAL_ADDRESS.fullmatch(address) or _ADDRESS_PATTERN.fullmatch(address)):
+    if not (
+        _LOCAL_CLUSTER_ADDRESS_PATTERN.fullmatch(address) or _SCHEDULER_ADDRESS_PATTERN.fullmatch(address)
+    ):
         raise BatchError(
             f"--cluster {address}: use a scheduler's address, such as tcp://10.0.0.1:8786, or local:4 for four workers "
             "here."
@@ -33,7 +35,7 @@ def check_address(address: str) -> str:
 
 
 @asynccontextmanager
-async def open_cluster(address: str, jobs: int) -> AsyncIterator["Client"]:
+async def connect_or_start_cluster(address: str, jobs: int) -> AsyncIterator["Client"]:
     """Yields a client of the scheduler; `jobs` is how many runs each worker of a local cluster has at a time. Raises
     `BatchError`."""
     try:
@@ -47,9 +49,11 @@ async def open_cluster(address: str, jobs: int) -> AsyncIterator["Client"]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the batch reports what matters as events
     async with AsyncExitStack() as stack:
         place: str | LocalCluster = address
-        local = _LOCAL_ADDRESS.fullmatch(address)
+        local = _LOCAL_CLUSTER_ADDRESS_PATTERN.fullmatch(address)
         if local is not None:
-            stack.enter_context(config.set({"distributed.scheduler.allowed-failures": _ALLOWED_FAILURES}))
+            stack.enter_context(
+                config.set({"distributed.scheduler.allowed-failures": _MAX_LOST_WORKERS_PER_RUN})
+            )
             security = Security.temporary()  # other users of this machine cannot connect
             place = await stack.enter_async_context(
                 LocalCluster(
@@ -62,13 +66,13 @@ async def open_cluster(address: str, jobs: int) -> AsyncIterator["Client"]:
             )
             words = _worker_command(place.scheduler_address, int(local[1]), jobs)
             variables = {**os.environ, **_tls_variables(security)}
-            await stack.enter_async_context(await RunningProgram.start(words, env=variables))
+            await stack.enter_async_context(await ChildProgram.start(words, env=variables))
         try:
             client = await stack.enter_async_context(
                 Client(
                     place,
                     asynchronous=True,
-                    timeout=_CONNECT_TIMEOUT_SECONDS,
+                    timeout=_SCHEDULER_CONNECT_TIMEOUT_SECONDS,
                     set_as_default=False,
                     name="bayou",
                 )
@@ -93,9 +97,9 @@ def _worker_command(scheduler: str, count: int, jobs: int) -> tuple[str, ...]:
 def _tls_variables(security: "Security") -> dict[str, str]:
     """Returns the certificate and the key of the workers as the engine's settings, so that no file has them."""
     return {
-        f"{TLS_VARIABLES}CA_FILE": security.tls_ca_file,
-        f"{TLS_VARIABLES}WORKER__CERT": security.tls_worker_cert,
-        f"{TLS_VARIABLES}WORKER__KEY": security.tls_worker_key,
+        f"{DASK_TLS_VARIABLE_PREFIX}CA_FILE": security.tls_ca_file,
+        f"{DASK_TLS_VARIABLE_PREFIX}WORKER__CERT": security.tls_worker_cert,
+        f"{DASK_TLS_VARIABLE_PREFIX}WORKER__KEY": security.tls_worker_key,
     }
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from app.batch.agent_process import AgentState
-from app.batch.one_run import StopReason
-from app.batch.tasks import Run
-from app.resources.paths import state_folder
+from app.batch.agent_process import AgentProgress
+from app.batch.batch_run import StopReason
+from app.batch.tasks import BatchRun
+from app.resources.paths import bayou_state_folder
 from bayou.batch import BatchResult, Outcome
 
 
@@ -19,7 +19,7 @@ class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
 
     batch: str
     """The name of this start of the batch, which all its messages have."""
-    run: Run
+    run: BatchRun
     folder: str
     """The name of the folder of its result."""
     task: str
@@ -33,13 +33,13 @@ class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
     max_cost: float | None
 
 
-class AdmitWorker(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class CheckWorkerRequest(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Asks whether a worker can carry out a batch's runs; answered by the reason if it cannot."""
 
     models: tuple[str, ...]
 
 
-class DeliverParcel(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class SourceBundleDelivery(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Sends a worker the parcel that it has asked for: a repository or folder of a task."""
 
     batch: str
@@ -50,46 +50,53 @@ class DeliverParcel(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Empty if there is no such parcel."""
 
 
-class StopRun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class StopRunRequest(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     batch: str
     key: str
     reason: StopReason
 
 
-class FetchSession(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class FetchSessionRequest(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Asks a worker for the session file of a run, as far as it is written."""
 
     batch: str
     key: str
 
 
-class LimitProviders(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class PauseProvidersRequest(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Tells a worker for how many seconds each rate-limited provider must not be asked."""
 
     batch: str
     seconds: dict[str, float]
 
 
-class ForgetBatch(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class RemoveBatchFilesRequest(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Asks a worker to remove the files that a batch has left on its machine."""
 
     batch: str
 
 
-Request = AdmitWorker | DeliverParcel | StopRun | FetchSession | LimitProviders | ForgetBatch
+Request = (
+    CheckWorkerRequest
+    | SourceBundleDelivery
+    | StopRunRequest
+    | FetchSessionRequest
+    | PauseProvidersRequest
+    | RemoveBatchFilesRequest
+)
 
 
-class RunBegun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class RunBegunReport(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     key: str
     worker: str
 
 
-class RunProgressed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class RunProgressReport(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     key: str
-    state: AgentState
+    state: AgentProgress
 
 
-class ParcelWanted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class SourceBundleNeededReport(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Reports that a worker needs a parcel, a repository or folder of a task."""
 
     parcel: str
@@ -99,33 +106,33 @@ class ParcelWanted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     worker: str
 
 
-class ProvidersLimited(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class RateLimitedProvidersReport(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Reports the providers that have refused a run of this worker, with the seconds to wait."""
 
     seconds: dict[str, float]
 
 
-Report = RunBegun | RunProgressed | ParcelWanted | ProvidersLimited
+Report = RunBegunReport | RunProgressReport | SourceBundleNeededReport | RateLimitedProvidersReport
 
 
-class EndedRun(msgspec.Struct, frozen=True, kw_only=True):
+class EndedRunResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a run on a worker, with the files of its folder."""
 
     result: BatchResult
     files: bytes
 
 
-def report_topic(batch: str) -> str:
+def dask_report_topic(batch: str) -> str:
     """Returns the name of the Dask topic on which the workers of a batch report."""
     return f"bayou-batch-{batch}"
 
 
 def worker_batch_folder(batch: str, home: Path) -> Path:
     """Returns the folder of a start of a batch on this machine, which its workers share."""
-    return state_folder(home, os.environ) / "batches" / report_topic(batch)
+    return bayou_state_folder(home, os.environ) / "batches" / dask_report_topic(batch)
 
 
-def result_without_run(run: Run, folder: str, outcome: Outcome, reason: str) -> BatchResult:
+def make_result_of_unfinished_run(run: BatchRun, folder: str, outcome: Outcome, reason: str) -> BatchResult:
     """Returns the result of a batch run that brought none itself: it could not start, was stopped, or was lost."""
     task = run.task
     return BatchResult(

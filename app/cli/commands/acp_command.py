@@ -4,16 +4,16 @@ import asyncio
 import os
 from pathlib import Path
 
-from app.assembly.options import Options, UsageError, resolve_word_paths
-from app.assembly.shutdown import ending_signal
+from app.assembly.command_line_options import CommandLineOptions, UsageError, resolve_option_paths
+from app.assembly.shutdown import termination_signal
 from app.cli.change_folder import current_folder
-from app.cli.options import options_from
-from app.modes.acp.serve import run_acp
+from app.cli.option_parsing import parse_command_line_options
+from app.modes.acp.serve import serve_acp_over_stdio
 from app.printing import print_text
-from app.resources.paths import Paths
-from app.resources.private_folders import make_folders_private
+from app.resources.paths import BayouPaths
+from app.resources.private_folders import make_bayou_folders_private
 
-USAGE = """\
+ACP_USAGE_TEXT = """\
 bayou acp                 serve an editor: sessions, prompts and questions as JSON lines
 bayou acp --log FILE      and write every line into a file, with known secrets masked
 bayou acp --login         sign in to a provider, in a terminal
@@ -26,23 +26,23 @@ lists them. Flags that name a session do not apply: the editor opens sessions.
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
-        print_text(USAGE)
+        print_text(ACP_USAGE_TEXT)
         return 0
     if "--login" in words:
         return _sign_in_on_terminal()
     words, log_file = _split_log_flag(words)
-    options = options_from(["--mode", "acp", *words])
-    paths = Paths.from_env(os.environ, current_folder())
-    make_folders_private(paths)
-    return serve(resolve_word_paths(options, paths.cwd), paths, log_file)
+    options = parse_command_line_options(["--mode", "acp", *words])
+    paths = BayouPaths.from_env(os.environ, current_folder())
+    make_bayou_folders_private(paths)
+    return serve(resolve_option_paths(options, paths.cwd), paths, log_file)
 
 
-def serve(options: Options, paths: Paths, log_file: Path | None = None) -> int:
+def serve(options: CommandLineOptions, paths: BayouPaths, log_file: Path | None = None) -> int:
     """Serves one client. The client names the folder of each session."""
     _refuse_client_options(options)
 
     async def served() -> int:
-        return await run_acp(options, paths, ending_signal(), log_file)
+        return await serve_acp_over_stdio(options, paths, termination_signal(), log_file)
 
     try:
         return asyncio.run(served())
@@ -51,7 +51,7 @@ def serve(options: Options, paths: Paths, log_file: Path | None = None) -> int:
 
 
 def _sign_in_on_terminal() -> int:
-    from app.cli.commands.auth_command import run as run_auth  # noqa: PLC0415  (needs no session)
+    from app.cli.commands.auth_command import run as run_auth_command  # noqa: PLC0415  (needs no session)
 
     try:
         provider = input("Provider to sign in to (anthropic, openai, google, …): ").strip()
@@ -59,7 +59,7 @@ def _sign_in_on_terminal() -> int:
         provider = ""
     if not provider:
         raise UsageError("No provider was named. Name one: bayou auth login PROVIDER.")
-    return run_auth(["login", provider])
+    return run_auth_command(["login", provider])
 
 
 def _split_log_flag(words: list[str]) -> tuple[list[str], Path | None]:
@@ -71,7 +71,7 @@ def _split_log_flag(words: list[str]) -> tuple[list[str], Path | None]:
     return [*words[:at], *words[at + 2 :]], current_folder() / Path(words[at + 1]).expanduser()
 
 
-def _refuse_client_options(options: Options) -> None:
+def _refuse_client_options(options: CommandLineOptions) -> None:
     named = {
         "a prompt": bool(options.words),
         "--session": options.session is not None,

@@ -14,8 +14,8 @@ from typing import Literal, NoReturn
 
 import msgspec
 
+from app.assembly.command_line_options import CommandLineOptions, UsageError
 from app.assembly.extensions.extension_providers import load_extension_providers
-from app.assembly.options import Options, UsageError
 from app.cli.change_folder import current_folder
 from app.exit_codes import INTERRUPTED
 from app.printing import print_json, print_line, print_note
@@ -23,18 +23,18 @@ from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.model_stream import Credential, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.known_providers import KNOWN_PROVIDERS, SEARCH_SERVICES, unknown_provider_text
+from app.providers.models.known_providers import KNOWN_PROVIDERS, WEB_SEARCH_SERVICES, unknown_provider_text
 from app.providers.models.model_names import ModelNotFound, select_model
 from app.providers.signin.interface import SignIn
-from app.providers.signin.key_check import CheckKey, KeyChecker, KeyCheckResult
-from app.resources.paths import Paths, docs_dir
-from app.resources.private_folders import make_folders_private
+from app.providers.signin.key_check import ApiKeyChecker, ApiKeyCheckResult, CheckKey
+from app.resources.paths import BayouPaths, docs_dir
+from app.resources.private_folders import make_bayou_folders_private
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import Settings
-from tools.base import ToolError
-from tools.running.browser import open_page
+from tools.running.user_browser import open_page_in_browser
+from tools.tool_definition import ToolError
 
-EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
+EXIT_CODE_BY_CREDENTIAL_STATE = {"ready": 0, "not_ready": 1, "invalid": 2}
 
 
 class CredentialState(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +66,13 @@ async def check_credential(provider: str, credentials: Credentials) -> Credentia
 
 
 async def sign_in(
-    provider: str, credentials: Credentials, ui: "TerminalUi", ask: CheckKey, *, with_key: bool, page: str
+    provider: str,
+    credentials: Credentials,
+    ui: "TerminalSignInUi",
+    ask: CheckKey,
+    *,
+    with_key: bool,
+    page: str,
 ) -> str:
     """Signs in with an account where the provider offers it and it is wanted, else with a key, which `ask`
     checks. Returns a sentence about the result. Raises `CredentialError`."""
@@ -93,7 +99,7 @@ def _sign_in_choices(sign_in: SignIn, page: str) -> list[tuple[str, str]]:
     return [("account", f"Sign in with a {sign_in.name} account{needs}"), ("key", "Use an API key")]
 
 
-class TerminalUi:
+class TerminalSignInUi:
     """Implements the dialog of a sign-in on the terminal, line by line."""
 
     def __init__(self, *, opens_browser: bool = True) -> None:
@@ -102,7 +108,7 @@ class TerminalUi:
     async def open_url(self, url: str, instructions: str) -> None:
         print_line(f"{instructions}\n\n  {url}\n", flush=True)
         if self._opens_browser:
-            await asyncio.to_thread(open_page, url, outside=Path.cwd())
+            await asyncio.to_thread(open_page_in_browser, url, outside=Path.cwd())
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
         print_line(f"Type the code {code} at\n\n  {url}\n\nwithin {seconds / 60:.0f} minutes.", flush=True)
@@ -143,41 +149,41 @@ class TerminalUi:
         print_line(text, flush=True)
 
 
-async def check_search_key(settings: Settings, name: str, given: Credential) -> KeyCheckResult:
+async def check_search_service_key(settings: Settings, name: str, given: Credential) -> ApiKeyCheckResult:
     """Checks the key of a search service with a small search."""
-    from app.web.search_services import KeyRefused, ServiceSearch  # noqa: PLC0415  (only these keys need it)
+    from app.web.web_search_services import SearchKeyRefused, SearchServiceEngine  # noqa: PLC0415  (only these keys need it)
 
     async def credential(name: str) -> Credential:
         return given
 
     try:
-        await ServiceSearch(name, settings, credential).search("weather", 1)
-    except KeyRefused as problem:
-        return KeyCheckResult(state="refused", text=str(problem))
+        await SearchServiceEngine(name, settings, credential).search("weather", 1)
+    except SearchKeyRefused as problem:
+        return ApiKeyCheckResult(state="refused", text=str(problem))
     except ToolError as problem:
-        return KeyCheckResult(state="unknown", text=str(problem))
-    return KeyCheckResult(state="accepted")
+        return ApiKeyCheckResult(state="unknown", text=str(problem))
+    return ApiKeyCheckResult(state="accepted")
 
 
 def run(words: list[str]) -> int:
-    paths = Paths.from_env(os.environ, current_folder())
-    make_folders_private(paths)
+    paths = BayouPaths.from_env(os.environ, current_folder())
+    make_bayou_folders_private(paths)
     settings = EffectiveSettings(paths).settings
     network = settings.network
-    return run_auth(
+    return run_auth_command(
         words,
         paths.agent_dir,
         os.environ,
         options=None if network.offline else StreamOptions(proxy=network.http_proxy),
         page=f"{docs_dir() / 'providers.md'}",
         load_extension_models=lambda catalogue, credentials: load_extension_providers(
-            Options(), paths, catalogue, credentials
+            CommandLineOptions(), paths, catalogue, credentials
         ),
-        check_service=None if network.offline else partial(check_search_key, settings),
+        check_service=None if network.offline else partial(check_search_service_key, settings),
     )
 
 
-def run_auth(
+def run_auth_command(
     words: Sequence[str],
     agent_dir: Path,
     env: Mapping[str, str],
@@ -230,10 +236,10 @@ async def _run_action(
             if load_extension_models is not None:
                 await load_extension_models(catalogue, credentials)
             _refuse_unknown(given.provider, catalogue, credentials)
-            ask: CheckKey = KeyChecker(catalogue, registry, lambda: options)
-            if given.provider in SEARCH_SERVICES and check_service is not None:
+            ask: CheckKey = ApiKeyChecker(catalogue, registry, lambda: options)
+            if given.provider in WEB_SEARCH_SERVICES and check_service is not None:
                 ask = check_service
-            ui = TerminalUi(opens_browser=not given.no_browser)
+            ui = TerminalSignInUi(opens_browser=not given.no_browser)
             # Piped input is a key.
             with_key = given.api_key or not sys.stdin.isatty()
             try:
@@ -267,7 +273,7 @@ async def _check_provider(
         _refuse_unknown(provider, ModelCatalogue.load_catalogue(agent_dir, env=env), credentials)
         providers = [provider]
     else:
-        names = (*ModelCatalogue.load_catalogue(agent_dir, env=env).provider_ids, *SEARCH_SERVICES)
+        names = (*ModelCatalogue.load_catalogue(agent_dir, env=env).provider_ids, *WEB_SEARCH_SERVICES)
         providers = [name for name in names if credentials.has_credential(name)]
         if not providers and not given.json:
             print_note("There is no key and no sign-in. Store one: bayou auth login PROVIDER.")
@@ -281,13 +287,13 @@ async def _check_provider(
                     part for part in (result.provider, result.state, result.source, result.detail) if part
                 )
             )
-    return max((EXIT_CODES[result.state] for result in checks), default=1)
+    return max((EXIT_CODE_BY_CREDENTIAL_STATE[result.state] for result in checks), default=1)
 
 
 def _refuse_unknown(provider: str, catalogue: ModelCatalogue, credentials: Credentials) -> None:
     """Raises `CredentialError` with similar names. An extension's provider with a key is known, too."""
     is_signed_in_to = provider in credentials.sign_ins or credentials.has_credential(provider)
-    names = (*catalogue.provider_ids, *SEARCH_SERVICES)
+    names = (*catalogue.provider_ids, *WEB_SEARCH_SERVICES)
     if provider not in names and not is_signed_in_to:
         raise CredentialError(unknown_provider_text(provider, names))
 

@@ -9,33 +9,33 @@ from typing import Any, assert_never, get_args
 
 import msgspec
 
-from app.assembly.options import UsageError
-from app.assembly.signals import ENDING_SIGNALS, handle_signals
-from app.batch.batch_runs import BatchRequest, read_batch, run_batch
-from app.batch.cluster.connection import check_address
+from app.assembly.command_line_options import UsageError
+from app.assembly.signals import TERMINATION_SIGNALS, handle_signals
+from app.batch.batch_execution import BatchCommandArguments, read_and_plan_batch, run_batch
+from app.batch.cluster.connection import check_cluster_address
 from app.batch.pool import (
     BatchEnded,
     BatchEndReason,
     BatchEvent,
-    BatchNotice,
-    BatchPool,
+    BatchMachineNotice,
+    BatchRunEnded,
+    BatchRunPool,
+    BatchRunStarted,
     BatchStarted,
-    RunEnded,
-    RunStarted,
 )
-from app.batch.results import OUTCOMES
-from app.batch.tasks import BatchDefaults, Permissions, Run, TaskFields, Thinking
-from app.batch.workspaces import find_commits
+from app.batch.results import BATCH_RUN_OUTCOMES
+from app.batch.run_folders import resolve_task_commits
+from app.batch.tasks import BatchDefaults, BatchRun, BatchTaskFields, Permissions, Thinking
 from app.cli.change_folder import current_folder
 from app.exit_codes import DONE, FAILED, INTERRUPTED, LIMIT_REACHED
 from app.printing import print_json, print_line, print_text
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.usage import format_dollars
 from app.values.user_errors import UserError
 from bayou.batch import BatchResult
-from tools.amounts import format_seconds, pluralized, tokens
+from tools.number_formatting import count_with_noun, format_seconds, format_token_count
 
-_USAGE = """\
+_BATCH_USAGE_TEXT = """\
 bayou batch TASKS --out DIR [options] [-- OPTIONS OF EACH RUN]
 bayou batch report DIR [DIR…] [--html FILE] [--csv FILE] [--json-report]
 bayou batch show|apply|push DIR [ID…]
@@ -68,28 +68,28 @@ Defaults for tasks that do not set these themselves:
   --max-turns N, --max-cost USD, --max-tokens N, --time-limit SECONDS (3600)
   --setup-limit SECONDS, --check-limit SECONDS (600)
 """
-_TEXT_FLAGS = ("prompt", "folder", "repo", "rev", "thinking", "tools", "permissions", "setup", "check")
-_COUNT_FLAGS = ("max-turns", "max-tokens")
-_AMOUNT_FLAGS = ("max-cost", "time-limit", "setup-limit", "check-limit")
-_TASK_FLAGS = frozenset((*_TEXT_FLAGS, *_COUNT_FLAGS, *_AMOUNT_FLAGS))
-_BATCH_FLAGS = frozenset(
+_BATCH_TEXT_FLAGS = ("prompt", "folder", "repo", "rev", "thinking", "tools", "permissions", "setup", "check")
+_BATCH_COUNT_FLAGS = ("max-turns", "max-tokens")
+_BATCH_AMOUNT_FLAGS = ("max-cost", "time-limit", "setup-limit", "check-limit")
+_BATCH_TASK_FLAGS = frozenset((*_BATCH_TEXT_FLAGS, *_BATCH_COUNT_FLAGS, *_BATCH_AMOUNT_FLAGS))
+_WHOLE_BATCH_FLAGS = frozenset(
     ("out", "jobs", "cluster", "retry", "budget", "work", "models", "repeat", "prompt-file")
 )
-_SWITCHES = frozenset(("dry-run", "json"))
-_DEFAULT_TIME_LIMIT_SECONDS = 3_600.0
-_MAX_SHOWN_RUNS = 20
+_BATCH_SWITCH_FLAGS = frozenset(("dry-run", "json"))
+_DEFAULT_RUN_TIME_LIMIT_SECONDS = 3_600.0
+_MAX_LISTED_DRY_RUNS = 20
 
 
 def run(words: list[str]) -> int:
     if not words or {"-h", "--help"} & set(words[:1]):
-        print_text(_USAGE)
+        print_text(_BATCH_USAGE_TEXT)
         return 0
     if words[0] == "report":
-        from app.cli.commands.batch_report import run as run_report  # noqa: PLC0415  (a separate subcommand)
+        from app.cli.commands.batch_report_command import run as run_report  # noqa: PLC0415  (a separate subcommand)
 
         return run_report(words[1:])
     if words[0] in ("show", "apply", "push"):
-        from app.cli.commands.batch_patches import run as run_patches  # noqa: PLC0415  (as above)
+        from app.cli.commands.batch_patch_commands import run as run_patches  # noqa: PLC0415  (as above)
 
         return run_patches(words[0], words[1:])
     asked = _parse_arguments(words)
@@ -125,9 +125,9 @@ def _parse_arguments(words: list[str]) -> _BatchArguments:
             files.append(word)
         else:
             name, separator, inline = word[2:].partition("=")
-            if name in _SWITCHES and not separator:
+            if name in _BATCH_SWITCH_FLAGS and not separator:
                 switches.add(name)
-            elif name in _TASK_FLAGS or name in _BATCH_FLAGS:
+            elif name in _BATCH_TASK_FLAGS or name in _WHOLE_BATCH_FLAGS:
                 if not separator and not rest:
                     raise UsageError(f"--{name} needs a value. bayou batch --help lists the options.")
                 values[name] = inline if separator else rest.pop(0)
@@ -138,11 +138,11 @@ def _parse_arguments(words: list[str]) -> _BatchArguments:
     return _BatchArguments(files[0], values, frozenset(switches), options)
 
 
-def _batch_request(asked: _BatchArguments) -> BatchRequest:
+def _batch_request(asked: _BatchArguments) -> BatchCommandArguments:
     base, values = current_folder(), asked.values
-    paths = Paths.from_env(os.environ, base)
+    paths = BayouPaths.from_env(os.environ, base)
     work = values.get("work")
-    return BatchRequest(
+    return BatchCommandArguments(
         tasks=(base / Path(asked.tasks).expanduser()).resolve(),
         out=(base / Path(values.get("out", "")).expanduser()).resolve(),
         paths=paths,
@@ -154,7 +154,7 @@ def _batch_request(asked: _BatchArguments) -> BatchRequest:
             base_folder=base,
         ),
         jobs=_parse_count("jobs", values["jobs"]) if "jobs" in values else None,
-        cluster=check_address(values["cluster"]) if "cluster" in values else None,
+        cluster=check_cluster_address(values["cluster"]) if "cluster" in values else None,
         budget=_parse_amount("budget", values["budget"]) if "budget" in values else None,
         retry=frozenset(_parse_outcome(one) for one in values["retry"].split(","))
         if "retry" in values
@@ -163,12 +163,12 @@ def _batch_request(asked: _BatchArguments) -> BatchRequest:
     )
 
 
-def _default_task_fields(values: dict[str, str], base: Path) -> TaskFields:
-    fields: dict[str, Any] = {name: values[name] for name in _TEXT_FLAGS if name in values}
-    for name in _COUNT_FLAGS:
+def _default_task_fields(values: dict[str, str], base: Path) -> BatchTaskFields:
+    fields: dict[str, Any] = {name: values[name] for name in _BATCH_TEXT_FLAGS if name in values}
+    for name in _BATCH_COUNT_FLAGS:
         if name in values:
             fields[name.replace("-", "_")] = _parse_count(name, values[name])
-    for name in _AMOUNT_FLAGS:
+    for name in _BATCH_AMOUNT_FLAGS:
         if name in values:
             fields[name.replace("-", "_")] = _parse_amount(name, values[name])
     for name, choices in (("thinking", get_args(Thinking)), ("permissions", get_args(Permissions))):
@@ -180,7 +180,9 @@ def _default_task_fields(values: dict[str, str], base: Path) -> TaskFields:
         fields["prompt"] = _read_text_file(base / Path(values["prompt-file"]).expanduser())
     if "folder" in fields and "repo" in fields:
         raise UsageError("--folder and --repo cannot be used together.")
-    return TaskFields(**{"permissions": "auto-edit", "time_limit": _DEFAULT_TIME_LIMIT_SECONDS, **fields})
+    return BatchTaskFields(
+        **{"permissions": "auto-edit", "time_limit": _DEFAULT_RUN_TIME_LIMIT_SECONDS, **fields}
+    )
 
 
 def _read_text_file(file: Path) -> str:
@@ -209,24 +211,24 @@ def _parse_amount(name: str, text: str) -> float:
 
 
 def _parse_outcome(text: str) -> Any:
-    known = [one for one in OUTCOMES if one != "passed"]
+    known = [one for one in BATCH_RUN_OUTCOMES if one != "passed"]
     if text not in known:
         raise UsageError(f"--retry {text}: not one of {', '.join(known)}.")
     return text
 
 
-async def _dry_run(request: BatchRequest) -> int:
-    batch = read_batch(request)
-    await find_commits(batch.runs, {}, request.paths)
+async def _dry_run(request: BatchCommandArguments) -> int:
+    batch = read_and_plan_batch(request)
+    await resolve_task_commits(batch.runs, {}, request.paths)
     models = Counter(run.task.model or "the default model" for run in batch.runs)
     at_a_time = (
         f"on {request.cluster}" if request.cluster else f"{request.jobs or os.cpu_count() or 1} at a time"
     )
-    print_line(f"{pluralized(len(batch.runs), 'run')}, {at_a_time}: {_counts_text(models)}.")
-    for one in batch.runs[:_MAX_SHOWN_RUNS]:
+    print_line(f"{count_with_noun(len(batch.runs), 'run')}, {at_a_time}: {_counts_text(models)}.")
+    for one in batch.runs[:_MAX_LISTED_DRY_RUNS]:
         print_line(f"  {one.key}  {_folder_description(one)}")
-    if len(batch.runs) > _MAX_SHOWN_RUNS:
-        print_line(f"  … {len(batch.runs) - _MAX_SHOWN_RUNS} more")
+    if len(batch.runs) > _MAX_LISTED_DRY_RUNS:
+        print_line(f"  … {len(batch.runs) - _MAX_LISTED_DRY_RUNS} more")
     limits = [one.task.max_cost for one in batch.runs]
     known = sum(limit for limit in limits if limit is not None)
     if request.budget is not None and (None in limits or known > request.budget):
@@ -241,31 +243,31 @@ async def _dry_run(request: BatchRequest) -> int:
     return DONE
 
 
-def _folder_description(run: Run) -> str:
+def _folder_description(run: BatchRun) -> str:
     task = run.task
     return f"{task.repo} at {task.rev or 'HEAD'}" if task.repo is not None else f"copy of {task.folder}"
 
 
-async def _run_batch(request: BatchRequest, *, is_json: bool) -> int:
+async def _run_batch(request: BatchCommandArguments, *, is_json: bool) -> int:
     if not is_json and sys.stdin.isatty() and sys.stdout.isatty():
         return await _watch_on_screen(request)
     lines = _EventPrinter(is_json=is_json)
 
-    def begun(pool: BatchPool) -> None:
+    def begun(pool: BatchRunPool) -> None:
         def stop(number: int) -> None:
             if lines.signal is not None:
                 os._exit(128 + number)  # the runs end when they next write to the pipe that is gone
             lines.signal = number
             pool.stop("interrupted")
 
-        handle_signals(ENDING_SIGNALS, stop)
+        handle_signals(TERMINATION_SIGNALS, stop)
 
     end = await run_batch(request, lines.print_event, begun)
     return lines.exit_code(end)
 
 
-async def _watch_on_screen(request: BatchRequest) -> int:
-    from app.tui.batch.run import watch_batch  # noqa: PLC0415  (Textual is the largest import of all)
+async def _watch_on_screen(request: BatchCommandArguments) -> int:
+    from app.tui.batch.run import run_batch_with_table  # noqa: PLC0415  (Textual is the largest import of all)
 
     lines = _EventPrinter(is_json=False)
     last: list[BatchEvent] = []
@@ -274,7 +276,7 @@ async def _watch_on_screen(request: BatchRequest) -> int:
         lines.update_counts(event)
         last[:] = [event]
 
-    end = await watch_batch(request, tell)
+    end = await run_batch_with_table(request, tell)
     print_line(lines.event_line(last[0]))
     return lines.exit_code(end)
 
@@ -292,7 +294,7 @@ class _EventPrinter:
     def update_counts(self, event: BatchEvent) -> None:
         if isinstance(event, BatchStarted):
             self._runs, self._count = event.runs, event.done
-        elif isinstance(event, RunEnded):
+        elif isinstance(event, BatchRunEnded):
             self._count += 1
         elif isinstance(event, BatchEnded):
             self._outcomes = event.outcomes
@@ -321,12 +323,12 @@ class _EventPrinter:
                 changed = f", {event.changed} again because the task has changed" if event.changed else ""
                 done = f", {event.done} done before" if event.done else ""
                 left = event.runs - event.done
-                return f"{pluralized(left, 'run')}{changed}{done}, {event.jobs} at a time."
-            case RunStarted():
+                return f"{count_with_noun(left, 'run')}{changed}{done}, {event.jobs} at a time."
+            case BatchRunStarted():
                 return f"started    {event.key}"
-            case RunEnded():
+            case BatchRunEnded():
                 return f"{event.result.outcome:<10} {event.result.key}  {self._result_figures(event.result)}"
-            case BatchNotice():
+            case BatchMachineNotice():
                 return event.text
             case BatchEnded():
                 return self._summary_line(event)
@@ -337,7 +339,7 @@ class _EventPrinter:
         parts = [
             f"{self._count}/{self._runs}",
             format_seconds(result.seconds),
-            f"{tokens(result.tokens)} tokens",
+            f"{format_token_count(result.tokens)} tokens",
             format_dollars(result.cost),
             result.reason,
         ]
@@ -345,16 +347,18 @@ class _EventPrinter:
 
     def _summary_line(self, event: BatchEnded) -> str:
         told = (
-            ", ".join(f"{event.outcomes[one]} {one}" for one in OUTCOMES if one in event.outcomes)
+            ", ".join(f"{event.outcomes[one]} {one}" for one in BATCH_RUN_OUTCOMES if one in event.outcomes)
             or "No runs"
         )
-        spent = f"{tokens(event.tokens)} tokens, {format_dollars(event.cost)}"
+        spent = f"{format_token_count(event.tokens)} tokens, {format_dollars(event.cost)}"
         if event.stopped_by == "budget":
-            return f"{told}. The budget is spent ({spent}); {pluralized(event.left, 'run')} did not start."
+            return (
+                f"{told}. The budget is spent ({spent}); {count_with_noun(event.left, 'run')} did not start."
+            )
         if event.stopped_by is not None:
             return (
                 f"{told}. Stopped ({spent}). Run the same command again for the remaining "
-                f"{pluralized(event.left, 'run')}."
+                f"{count_with_noun(event.left, 'run')}."
             )
         return f"{told}. {spent}."
 

@@ -5,59 +5,65 @@ sessions. The scripts are made from the tables of the command line, and ask bayo
 import os
 from collections.abc import Callable
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 from app.cli.change_folder import current_folder
-from app.cli.flags import FLAGS, Flag
+from app.cli.flags import COMMAND_LINE_FLAGS, CommandLineFlag
 from app.cli.subcommands import SUBCOMMAND_HELP
 from app.printing import print_line, print_text
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.sessions.session_library import newest_sessions
 
-_USAGE = """\
+_COMPLETIONS_USAGE_TEXT = """\
 bayou completions bash     print a script for bash: add to ~/.bashrc  eval "$(bayou completions bash)"
 bayou completions zsh      for zsh: add to ~/.zshrc, after compinit  eval "$(bayou completions zsh)"
 bayou completions fish     for fish: bayou completions fish > ~/.config/fish/completions/bayou.fish
 bayou completions models   list the models that have a key, one a line
 bayou completions sessions list this folder's latest sessions, one id a line
 """
-_MODEL_FLAGS = ("model", "models")
-_SESSION_FLAGS = ("session", "session-id", "fork")
-_PATH_VALUES = ("FILE", "DIR", "PATH")
+_FLAGS_COMPLETED_WITH_MODELS = ("model", "models")
+_FLAGS_COMPLETED_WITH_SESSIONS = ("session", "session-id", "fork")
+_PATH_VALUE_PLACEHOLDERS = ("FILE", "DIR", "PATH")
 
 
 def run(words: list[str]) -> int:
     if words in (["-h"], ["--help"]):
-        print_text(_USAGE)
+        print_text(_COMPLETIONS_USAGE_TEXT)
         return 0
-    made = _OUTPUT_BY_WORD.get(words[0]) if len(words) == 1 else None
+    made = _COMPLETION_OUTPUT_BY_ARGUMENT.get(words[0]) if len(words) == 1 else None
     if made is None:
-        raise UsageError(f"bayou completions takes one of {', '.join(_OUTPUT_BY_WORD)}. Commands:\n{_USAGE}")
+        raise UsageError(
+            f"bayou completions takes one of {', '.join(_COMPLETION_OUTPUT_BY_ARGUMENT)}. "
+            f"Commands:\n{_COMPLETIONS_USAGE_TEXT}"
+        )
     print_line(made())
     return 0
 
 
-def _flag_names(flag: Flag) -> list[str]:
+def _flag_names(flag: CommandLineFlag) -> list[str]:
     return [f"--{flag.name}", *([f"-{flag.short}"] if flag.short else [])]
 
 
-def _completes_path(flag: Flag) -> bool:
-    return any(part in flag.value_placeholder.split("|") for part in _PATH_VALUES)
+def _completes_path(flag: CommandLineFlag) -> bool:
+    return any(part in flag.value_placeholder.split("|") for part in _PATH_VALUE_PLACEHOLDERS)
 
 
 def _bash_script() -> str:
     cases = [
-        f"        {_case_pattern(_MODEL_FLAGS)}) found=$(bayou completions models 2>/dev/null) ;;",
-        f"        {_case_pattern(_SESSION_FLAGS)}) found=$(bayou completions sessions 2>/dev/null) ;;",
+        f"        {_case_pattern(_FLAGS_COMPLETED_WITH_MODELS)}) found=$(bayou completions models 2>/dev/null) ;;",
+        f"        {_case_pattern(_FLAGS_COMPLETED_WITH_SESSIONS)}) found=$(bayou completions sessions 2>/dev/null) ;;",
     ]
-    for flag in FLAGS:
+    for flag in COMMAND_LINE_FLAGS:
         if flag.choices:
             cases.append(f"        {'|'.join(_flag_names(flag))}) found='{' '.join(flag.choices)}' ;;")
-        elif flag.value_placeholder and flag.name not in (*_MODEL_FLAGS, *_SESSION_FLAGS):
+        elif flag.value_placeholder and flag.name not in (
+            *_FLAGS_COMPLETED_WITH_MODELS,
+            *_FLAGS_COMPLETED_WITH_SESSIONS,
+        ):
             paths = "compopt -o default 2>/dev/null; " if _completes_path(flag) else ""
             cases.append(f"        {'|'.join(_flag_names(flag))}) {paths}return ;;")
-    flags = " ".join(name for flag in FLAGS for name in _flag_names(flag))
+    flags = " ".join(name for flag in COMMAND_LINE_FLAGS for name in _flag_names(flag))
     return "\n".join(
         (
             "_bayou() {",
@@ -79,12 +85,12 @@ def _bash_script() -> str:
 
 
 def _case_pattern(flags: tuple[str, ...]) -> str:
-    return "|".join(name for flag in FLAGS if flag.name in flags for name in _flag_names(flag))
+    return "|".join(name for flag in COMMAND_LINE_FLAGS if flag.name in flags for name in _flag_names(flag))
 
 
 def _zsh_script() -> str:
     lines = ["#compdef bayou", "_bayou() {", "    local -a specs", "    specs=("]
-    for flag in FLAGS:
+    for flag in COMMAND_LINE_FLAGS:
         for name in _flag_names(flag):
             star = "*" if flag.is_repeatable else ""
             lines.append(
@@ -108,13 +114,13 @@ def _escape_zsh_text(text: str) -> str:
     return text.replace("[", "(").replace("]", ")").replace(":", r"\:")
 
 
-def _zsh_completion(flag: Flag) -> str:
+def _zsh_completion(flag: CommandLineFlag) -> str:
     if not flag.value_placeholder:
         return ""
     title = flag.value_placeholder.lower().replace("|", " or ")
-    if flag.name in _MODEL_FLAGS:
+    if flag.name in _FLAGS_COMPLETED_WITH_MODELS:
         return f':{title}:{{compadd -- ${{(f)"$(bayou completions models 2>/dev/null)"}}}}'
-    if flag.name in _SESSION_FLAGS:
+    if flag.name in _FLAGS_COMPLETED_WITH_SESSIONS:
         return f':{title}:{{compadd -- ${{(f)"$(bayou completions sessions 2>/dev/null)"}}}}'
     if flag.choices:
         return f":{title}:({' '.join(flag.choices)})"
@@ -126,15 +132,15 @@ def _fish_script() -> str:
         f"complete -c bayou -n __fish_use_subcommand -a {name} -d {_quote_for_fish(text)}"
         for name, text in SUBCOMMAND_HELP.items()
     ]
-    for flag in FLAGS:
+    for flag in COMMAND_LINE_FLAGS:
         line = f"complete -c bayou -l {flag.name}"
         if flag.short:
             line += f" -s {flag.short}" if len(flag.short) == 1 else f" -o {flag.short}"
         if flag.value_placeholder:
             line += " -r" if _completes_path(flag) else " -x"
-        if flag.name in _MODEL_FLAGS:
+        if flag.name in _FLAGS_COMPLETED_WITH_MODELS:
             line += " -a '(bayou completions models 2>/dev/null)'"
-        elif flag.name in _SESSION_FLAGS:
+        elif flag.name in _FLAGS_COMPLETED_WITH_SESSIONS:
             line += " -a '(bayou completions sessions 2>/dev/null)'"
         elif flag.choices:
             line += f" -a {_quote_for_fish(' '.join(flag.choices))}"
@@ -147,7 +153,7 @@ def _quote_for_fish(text: str) -> str:
 
 
 def _model_names() -> str:
-    paths = Paths.from_env(os.environ, current_folder())
+    paths = BayouPaths.from_env(os.environ, current_folder())
     credentials = Credentials(paths.agent_dir, os.environ)
     models = ModelCatalogue.load_catalogue(paths.agent_dir, env=os.environ).all_models()
     keyed = (
@@ -157,11 +163,11 @@ def _model_names() -> str:
 
 
 def _session_ids() -> str:
-    paths = Paths.from_env(os.environ, current_folder())
+    paths = BayouPaths.from_env(os.environ, current_folder())
     return "\n".join(one.id for one in newest_sessions(paths.sessions_dir, paths.cwd))
 
 
-_OUTPUT_BY_WORD: dict[str, Callable[[], str]] = {
+_COMPLETION_OUTPUT_BY_ARGUMENT: dict[str, Callable[[], str]] = {
     "bash": _bash_script,
     "zsh": _zsh_script,
     "fish": _fish_script,

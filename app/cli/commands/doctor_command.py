@@ -15,31 +15,33 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 from app.cli.change_folder import current_folder
-from app.cli.commands.folder_rules import folder_rules
+from app.cli.commands.folder_settings_and_rules import folder_settings_and_rules
 from app.cli.commands.sandbox_command import sandbox_state
-from app.extensions.packages.plugin_servers import installed_servers
-from app.mcp.server_config import merge_configured_servers
+from app.extensions.packages.plugin_servers import installed_plugin_mcp_servers
+from app.mcp.server_config import merge_configured_mcp_servers
 from app.printing import print_json, print_line, print_text
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.models import Model
 from app.version import VERSION
-from tools.files.existence import is_dir, is_file
-from tools.running.own_programs import find_own_program
+from tools.files.path_existence import is_dir, is_file
+from tools.running.programs_outside_project import find_program_outside_project
 from tools.searching.ripgrep import find_bundled_ripgrep
 
-_USAGE = "bayou doctor [--json]     check what bayou needs here; exit code 1 if something needed is broken\n"
-_CONNECT_TIMEOUT_SECONDS = 3.0
+_DOCTOR_USAGE_TEXT = (
+    "bayou doctor [--json]     check what bayou needs here; exit code 1 if something needed is broken\n"
+)
+_PROVIDER_CONNECT_TIMEOUT_SECONDS = 3.0
 
 FindingState = Literal["ok", "warning", "broken"]
-_STATE_MARKS: dict[FindingState, str] = {"ok": "ok", "warning": "note", "broken": "BROKEN"}
+_FINDING_STATE_LABELS: dict[FindingState, str] = {"ok": "ok", "warning": "note", "broken": "BROKEN"}
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DoctorFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A result of `bayou doctor`: a subject, its state and the next step."""
 
     subject: str
@@ -50,23 +52,23 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def run(words: list[str]) -> int:
     if words in (["-h"], ["--help"]):
-        print_text(_USAGE)
+        print_text(_DOCTOR_USAGE_TEXT)
         return 0
     if words not in ([], ["--json"]):
-        raise UsageError(f"bayou doctor takes only --json. {_USAGE}")
+        raise UsageError(f"bayou doctor takes only --json. {_DOCTOR_USAGE_TEXT}")
     findings = asyncio.run(_collect_findings())
     if words:
         print_json({"version": VERSION, "findings": msgspec.to_builtins(findings)})
     else:
         for one in findings:
             step = f" {one.next_step}" if one.next_step else ""
-            print_line(f"{_STATE_MARKS[one.state]:<7} {one.subject:<12} {one.text}{step}")
+            print_line(f"{_FINDING_STATE_LABELS[one.state]:<7} {one.subject:<12} {one.text}{step}")
     return 1 if any(one.state == "broken" for one in findings) else 0
 
 
-async def _collect_findings() -> list[Finding]:
-    paths = Paths.from_env(os.environ, current_folder())
-    settings = folder_rules(paths).effective_settings
+async def _collect_findings() -> list[DoctorFinding]:
+    paths = BayouPaths.from_env(os.environ, current_folder())
+    settings = folder_settings_and_rules(paths).effective_settings
     credentials = Credentials(paths.agent_dir, os.environ)
     catalogue = ModelCatalogue.load_catalogue(paths.agent_dir, env=os.environ)
     models = [
@@ -79,13 +81,13 @@ async def _collect_findings() -> list[Finding]:
         _check_keys(paths),
         _check_program(
             "git",
-            find_own_program("git", outside=paths.cwd),
+            find_program_outside_project("git", outside=paths.cwd),
             "without it /undo misses some changes",
             needed=False,
         ),
         _check_program(
             "rg",
-            find_bundled_ripgrep() or find_own_program("rg", outside=paths.cwd),
+            find_bundled_ripgrep() or find_program_outside_project("rg", outside=paths.cwd),
             "required for searches",
             needed=True,
         ),
@@ -99,66 +101,68 @@ async def _collect_findings() -> list[Finding]:
     ]
 
 
-def _check_terminal() -> Finding:
+def _check_terminal() -> DoctorFinding:
     name, encoding = os.environ.get("TERM", ""), sys.stdout.encoding.lower().replace("-", "")
     if not sys.stdout.isatty():
-        return Finding(subject="terminal", state="ok", text="the output is not a terminal")
+        return DoctorFinding(subject="terminal", state="ok", text="the output is not a terminal")
     size = shutil.get_terminal_size()
     text = f"{name or 'no TERM'}, {size.columns}x{size.lines}, {encoding}"
     if name in ("", "dumb"):
-        return Finding(
+        return DoctorFinding(
             subject="terminal",
             state="warning",
             text=f"{text}.",
             next_step="Set TERM, such as xterm-256color.",
         )
     if encoding != "utf8":
-        return Finding(
+        return DoctorFinding(
             subject="terminal", state="warning", text=f"{text}.", next_step="Set LANG to a locale with UTF-8."
         )
-    return Finding(subject="terminal", state="ok", text=text)
+    return DoctorFinding(subject="terminal", state="ok", text=text)
 
 
-def _check_keys(paths: Paths) -> Finding:
-    from app.tui.keys.keymap import read_key_map  # noqa: PLC0415  (of the full screen, for this check alone)
+def _check_keys(paths: BayouPaths) -> DoctorFinding:
+    from app.tui.keys.keymap import read_user_key_map  # noqa: PLC0415  (of the full screen, for this check alone)
 
     if not is_file(paths.keybindings_file):
-        return Finding(subject="keys", state="ok", text="the default keys are in use")
-    found = read_key_map(paths.keybindings_file, ())
+        return DoctorFinding(subject="keys", state="ok", text="the default keys are in use")
+    found = read_user_key_map(paths.keybindings_file, ())
     if not found.is_readable:
-        return Finding(
+        return DoctorFinding(
             subject="keys",
             state="broken",
             text="; ".join(found.problems) + ".",
             next_step="Correct or remove the file.",
         )
-    return Finding(subject="keys", state="ok", text=f"custom keys from {paths.keybindings_file}")
+    return DoctorFinding(subject="keys", state="ok", text=f"custom keys from {paths.keybindings_file}")
 
 
-def _check_program(name: str, path: str | None, use: str, *, needed: bool) -> Finding:
+def _check_program(name: str, path: str | None, use: str, *, needed: bool) -> DoctorFinding:
     state: FindingState = "broken" if needed else "warning"
     if path is None:
-        return Finding(subject=name, state=state, text=f"not found; {use}.", next_step=f"Install {name}.")
+        return DoctorFinding(
+            subject=name, state=state, text=f"not found; {use}.", next_step=f"Install {name}."
+        )
     try:
         done = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=10, cwd="/", check=True
         )
     except (OSError, subprocess.SubprocessError) as problem:
-        return Finding(
+        return DoctorFinding(
             subject=name,
             state=state,
             text=f"{path} does not run: {problem}.",
             next_step=f"Install {name} again.",
         )
-    return Finding(subject=name, state="ok", text=done.stdout.splitlines()[0] if done.stdout else path)
+    return DoctorFinding(subject=name, state="ok", text=done.stdout.splitlines()[0] if done.stdout else path)
 
 
-def _check_sandbox() -> Finding:
+def _check_sandbox() -> DoctorFinding:
     state = sandbox_state()
     if state.is_in_force:
-        return Finding(subject="sandbox", state="ok", text=f"commands run in it: {state.step}")
+        return DoctorFinding(subject="sandbox", state="ok", text=f"commands run in it: {state.step}")
     needed: FindingState = "broken" if state.setting == "required" else "warning"
-    return Finding(
+    return DoctorFinding(
         subject="sandbox",
         state=needed,
         text=f"commands cannot run in it: {state.why or f'the setting is {state.setting}'}.",
@@ -166,14 +170,14 @@ def _check_sandbox() -> Finding:
     )
 
 
-async def _check_network(settings: EffectiveSettings, models: list[Model]) -> Finding:
+async def _check_network(settings: EffectiveSettings, models: list[Model]) -> DoctorFinding:
     network = settings.settings.network
     if network.offline:
-        return Finding(
+        return DoctorFinding(
             subject="network", state="ok", text="connections are not checked: the setting offline is on"
         )
     if network.http_proxy or os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy"):
-        return Finding(
+        return DoctorFinding(
             subject="network", state="ok", text="connections are not checked: requests use a proxy"
         )
     hosts = sorted({host for model in models if (host := _model_host(model)) is not None})
@@ -181,14 +185,14 @@ async def _check_network(settings: EffectiveSettings, models: list[Model]) -> Fi
     failed = [host for host, is_reached in zip(hosts, reached, strict=True) if not is_reached]
     if failed:
         names = ", ".join(f"{host}:{port}" for host, port in failed)
-        return Finding(
+        return DoctorFinding(
             subject="network",
             state="warning",
             text=f"no connection to {names}.",
             next_step="Check the connection or the setting httpProxy.",
         )
     text = "all model servers can be reached" if hosts else "connections are not checked: no model has a key"
-    return Finding(subject="network", state="ok", text=text)
+    return DoctorFinding(subject="network", state="ok", text=text)
 
 
 def _model_host(model: Model) -> tuple[str, int] | None:
@@ -198,7 +202,7 @@ def _model_host(model: Model) -> tuple[str, int] | None:
 
 async def _is_reachable(address: tuple[str, int]) -> bool:
     try:
-        async with asyncio.timeout(_CONNECT_TIMEOUT_SECONDS):
+        async with asyncio.timeout(_PROVIDER_CONNECT_TIMEOUT_SECONDS):
             _, writer = await asyncio.open_connection(*address)
     except OSError:  # a TimeoutError too
         return False
@@ -206,9 +210,9 @@ async def _is_reachable(address: tuple[str, int]) -> bool:
     return True
 
 
-def _check_credentials(credentials: Credentials, models: list[Model]) -> Finding:
+def _check_credentials(credentials: Credentials, models: list[Model]) -> DoctorFinding:
     if credentials.auth_file_problems:
-        return Finding(
+        return DoctorFinding(
             subject="credentials",
             state="broken",
             text="; ".join(credentials.auth_file_problems),
@@ -216,60 +220,60 @@ def _check_credentials(credentials: Credentials, models: list[Model]) -> Finding
         )
     providers = sorted({model.provider for model in models})
     if not providers:
-        return Finding(
+        return DoctorFinding(
             subject="credentials",
             state="warning",
             text="no provider has a key; only the offline guide answers.",
             next_step="Sign in: bayou auth login PROVIDER.",
         )
     told = ", ".join(f"{provider} ({credentials.credential_source_of(provider)})" for provider in providers)
-    return Finding(subject="credentials", state="ok", text=told)
+    return DoctorFinding(subject="credentials", state="ok", text=told)
 
 
-def _check_models_file(catalogue: ModelCatalogue) -> Finding:
+def _check_models_file(catalogue: ModelCatalogue) -> DoctorFinding:
     problems = [str(problem) for problem in catalogue.models_file_problems]
     if problems:
-        return Finding(
+        return DoctorFinding(
             subject="models", state="broken", text="; ".join(problems), next_step="Correct models.json."
         )
-    return Finding(subject="models", state="ok", text=f"{len(catalogue.all_models()):,} known")
+    return DoctorFinding(subject="models", state="ok", text=f"{len(catalogue.all_models()):,} known")
 
 
-def _check_servers(paths: Paths, settings: EffectiveSettings) -> Finding:
-    found = merge_configured_servers(paths, is_trusted=False, plugins=installed_servers(paths))
+def _check_servers(paths: BayouPaths, settings: EffectiveSettings) -> DoctorFinding:
+    found = merge_configured_mcp_servers(paths, is_trusted=False, plugins=installed_plugin_mcp_servers(paths))
     problems = [str(problem) for problem in found.problems]
     if problems:
-        return Finding(
+        return DoctorFinding(
             subject="servers",
             state="warning",
             text="; ".join(problems),
             next_step="Run bayou mcp list for details.",
         )
     count = len(found.servers)
-    return Finding(
+    return DoctorFinding(
         subject="servers",
         state="ok",
         text=f"{count} configured; bayou mcp test connects to them" if count else "none",
     )
 
 
-def _check_settings(settings: EffectiveSettings) -> Finding:
+def _check_settings(settings: EffectiveSettings) -> DoctorFinding:
     problems = [str(problem) for problem in settings.problems]
     if problems:
-        return Finding(
+        return DoctorFinding(
             subject="settings",
             state="broken",
             text="; ".join(problems),
             next_step="Correct the file. The other settings are in use.",
         )
-    return Finding(subject="settings", state="ok", text="readable")
+    return DoctorFinding(subject="settings", state="ok", text="readable")
 
 
-def _check_folder(folder: Path) -> Finding:
+def _check_folder(folder: Path) -> DoctorFinding:
     existing = next(each for each in (folder, *folder.parents) if is_dir(each))
     if os.access(existing, os.W_OK):
-        return Finding(subject="bayou's folder", state="ok", text=str(folder))
-    return Finding(
+        return DoctorFinding(subject="bayou's folder", state="ok", text=str(folder))
+    return DoctorFinding(
         subject="bayou's folder",
         state="broken",
         text=f"{folder} cannot be written.",

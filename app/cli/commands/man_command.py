@@ -1,7 +1,7 @@
 """Implements `bayou man`: prints the manual page, which is made from the tables of the command line."""
 
-from app.assembly.options import UsageError
-from app.cli.flags import FLAG_GROUPS, Flag
+from app.assembly.command_line_options import UsageError
+from app.cli.flags import COMMAND_LINE_FLAG_GROUPS, CommandLineFlag
 from app.cli.subcommands import SUBCOMMAND_HELP
 from app.exit_codes import EXIT_CODE_MEANINGS
 from app.printing import print_text
@@ -35,7 +35,7 @@ def manual_page() -> str:
         ".SH COMMANDS",
         *(f".TP\n.B {_escape_roff(name)}\n{_escape_roff(text)}" for name, text in SUBCOMMAND_HELP.items()),
     ]
-    for group in FLAG_GROUPS:
+    for group in COMMAND_LINE_FLAG_GROUPS:
         parts += [f'.SH "{group.title.upper()}"', *map(_option_section, group.flags)]
     parts += [
         ".SH EXIT STATUS",
@@ -44,7 +44,7 @@ def manual_page() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _option_section(flag: Flag) -> str:
+def _option_section(flag: CommandLineFlag) -> str:
     names = ", ".join([*([f"-{flag.short}"] if flag.short else []), f"--{flag.name}"])
     value = rf" \fI{_escape_roff(flag.value_placeholder)}\fR" if flag.value_placeholder else ""
     choices = f" One of {', '.join(flag.choices)}." if flag.choices else ""

@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 from app.cli.change_folder import current_folder
 from app.printing import print_json, print_line, print_problem, print_text
-from app.resources.paths import Paths
-from tools.filemap.file_mapper import map_file
-from tools.filemap.map_cache import shared_map_cache
-from tools.filemap.rendering.map_rendering import DETAIL_LEVELS, render_map
-from tools.filemap.symbols import FileMap, Symbol
+from app.resources.paths import BayouPaths
+from tools.filemap.file_map import FileMap, Symbol
+from tools.filemap.file_mapper import make_file_map
+from tools.filemap.map_cache import shared_file_map_cache
+from tools.filemap.rendering.file_map_rendering import MAP_DETAIL_LEVELS, render_file_map
 
-_USAGE = f"""\
+_MAP_USAGE_TEXT = f"""\
 bayou map FILE… [--json] [--level LEVEL]
 bayou map FOLDER [--about TEXT] [--tokens N] [--json]
 bayou map FOLDER --index | --forget
@@ -26,7 +26,7 @@ files that others lean on with their symbols, or with --about those that a task 
 for that in bayou's cache folder, and kept up to date.
 
   --json         one JSON object a line, with every symbol; of a folder, the files that are shown, in their order
-  --level LEVEL  how much is said of each symbol of a file: {", ".join(DETAIL_LEVELS)}
+  --level LEVEL  how much is said of each symbol of a file: {", ".join(MAP_DETAIL_LEVELS)}
   --about TEXT   words of a task, or a message with paths and lines
   --tokens N     how large the map of a folder may be (2000)
   --index        says what the index of the folder knows
@@ -34,7 +34,7 @@ for that in bayou's cache folder, and kept up to date.
 """
 
 
-class MapArguments(msgspec.Struct, kw_only=True):
+class MapCommandArguments(msgspec.Struct, kw_only=True):
     """The arguments of `bayou map`."""
 
     paths: list[str] = []
@@ -46,25 +46,25 @@ class MapArguments(msgspec.Struct, kw_only=True):
     forget: bool = False
 
     @property
-    def maps_folder(self) -> bool:
+    def is_folder_map(self) -> bool:
         return self.about is not None or self.tokens is not None or self.index or self.forget
 
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
-        print_text(_USAGE)
+        print_text(_MAP_USAGE_TEXT)
         return 0
     asked = _parse_arguments(words)
     if not asked.paths:
         raise UsageError("No file or folder given. Usage: bayou map FILE… [--json] [--level LEVEL].")
-    cache = Paths.from_env(os.environ, current_folder()).cache_dir
+    cache = BayouPaths.from_env(os.environ, current_folder()).cache_dir
     failed = False
     for name in asked.paths:
         if Path(name).is_dir():
-            from app.cli.commands.folder_map import run_folder_map  # noqa: PLC0415  (SQLite)
+            from app.cli.commands.map_folder_command import run_folder_map  # noqa: PLC0415  (SQLite)
 
             failed |= run_folder_map(Path(name), asked, cache) != 0
-        elif asked.maps_folder:
+        elif asked.is_folder_map:
             raise UsageError(
                 f"{name} is not a folder; --about, --tokens, --index and --forget are only for folders."
             )
@@ -73,21 +73,21 @@ def run(words: list[str]) -> int:
     return 1 if failed else 0
 
 
-def _print_file_map(name: str, asked: MapArguments, cache: Path) -> bool:
+def _print_file_map(name: str, asked: MapCommandArguments, cache: Path) -> bool:
     try:
-        outline = map_file(Path(name), cache=shared_map_cache(cache / "maps"))
+        outline = make_file_map(Path(name), cache=shared_file_map_cache(cache / "maps"))
     except OSError as problem:
         print_problem(f"{name}: {problem.strerror or problem}")
         return False
     if asked.is_json:
-        print_json(map_data(outline))
+        print_json(file_map_json(outline))
     else:
-        print_line(render_map(outline, level=asked.level).text.rstrip("\n"))
+        print_line(render_file_map(outline, level=asked.level).text.rstrip("\n"))
     return True
 
 
-def _parse_arguments(words: list[str]) -> MapArguments:
-    rest, asked = list(words), MapArguments()
+def _parse_arguments(words: list[str]) -> MapCommandArguments:
+    rest, asked = list(words), MapCommandArguments()
     while rest:
         word, equals, value = rest.pop(0).partition("=")
         if not word.startswith("--"):
@@ -109,8 +109,8 @@ def _parse_arguments(words: list[str]) -> MapArguments:
             case "--tokens":
                 asked.tokens = _parse_token_budget(value)
             case "--level":
-                if value not in DETAIL_LEVELS:
-                    raise UsageError(f"--level takes one of {', '.join(DETAIL_LEVELS)}.")
+                if value not in MAP_DETAIL_LEVELS:
+                    raise UsageError(f"--level takes one of {', '.join(MAP_DETAIL_LEVELS)}.")
                 asked.level = value
             case _:
                 raise UsageError(
@@ -125,7 +125,7 @@ def _parse_token_budget(value: str) -> int:
     return int(value)
 
 
-def map_data(file_map: FileMap) -> dict[str, Any]:
+def file_map_json(file_map: FileMap) -> dict[str, Any]:
     """Returns a file's map as JSON data: path, language, parser, totalLines, totalBytes, elapsedMs, symbols,
     and more."""
     return {

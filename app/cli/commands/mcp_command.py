@@ -7,36 +7,40 @@ from typing import Any
 
 import msgspec
 
-from app.assembly.options import Options, UsageError
+from app.assembly.command_line_options import CommandLineOptions, UsageError
 from app.assembly.session_opening import read_settings
 from app.cli.change_folder import current_folder
 from app.cli.confirm import confirm
-from app.extensions.packages.plugin_servers import installed_servers
-from app.mcp.config_entries import (
-    TOOL_EXPOSURES,
-    ServerConfig,
-    decode_server_entry,
-    server_display_address,
-    server_display_lines,
-    server_name_problem,
+from app.extensions.packages.plugin_servers import installed_plugin_mcp_servers
+from app.mcp.import_server_configs import (
+    PROGRAMS_WITH_IMPORTABLE_MCP_SERVERS,
+    ImportableMcpServer,
+    find_mcp_servers_of_program,
 )
-from app.mcp.import_configs import IMPORTABLE_PROGRAMS, ImportableServer, find_servers_of_program
 from app.mcp.server_config import (
-    ConfiguredServers,
-    add_server_to_file,
-    find_server_name_in_file,
-    merge_configured_servers,
-    remove_server_from_file,
-    set_server_option,
+    ConfiguredMcpServers,
+    add_mcp_server_to_file,
+    find_mcp_server_name_in_file,
+    merge_configured_mcp_servers,
+    remove_mcp_server_from_file,
+    set_mcp_server_option,
+)
+from app.mcp.server_config_entries import (
+    MCP_TOOL_EXPOSURES,
+    McpServerConfig,
+    decode_mcp_server_entry,
+    mcp_server_display_address,
+    mcp_server_display_lines,
+    mcp_server_name_problem,
 )
 from app.printing import print_json, print_line, print_problem, print_text
-from app.resources.paths import Paths
-from app.resources.server_files import user_servers_file
+from app.resources.mcp_server_files import user_mcp_servers_file
+from app.resources.paths import BayouPaths
 from app.resources.text_files import read_text
 from app.values.user_errors import UserError
-from tools.text import escape_for_terminal
+from tools.text_sanitizing import escape_for_terminal
 
-_MAX_LOG_LINES = 40
+_MAX_SHOWN_SERVER_LOG_LINES = 40
 
 
 def run(words: list[str]) -> int:
@@ -51,10 +55,10 @@ def run(words: list[str]) -> int:
 
 def _run_subcommand(words: list[str]) -> int:
     if not words or {"-h", "--help"} & set(words[:2]):
-        print_text(USAGE)
+        print_text(MCP_USAGE_TEXT)
         return 0
     verb, rest = words[0], words[1:]
-    servers = _ServerCommands(Paths.from_env(os.environ, current_folder()))
+    servers = _ServerCommands(BayouPaths.from_env(os.environ, current_folder()))
     match verb:
         case "list" if rest in ([], ["--json"]):
             return servers.list_servers(is_json=bool(rest))
@@ -62,24 +66,24 @@ def _run_subcommand(words: list[str]) -> int:
             return servers.add(rest)
         case "import":
             return servers.import_servers(rest)
-        case _ if verb in CONNECTING_COMMANDS:
-            from app.cli.commands.mcp_contact import run as contact  # noqa: PLC0415  (a whole session stands behind it)
+        case _ if verb in MCP_COMMANDS_THAT_CONNECT:
+            from app.cli.commands.mcp_connection_commands import run as contact  # noqa: PLC0415  (a whole session stands behind it)
 
             return contact(verb, rest, servers.paths)
         case "get" | "remove" | "enable" | "disable" | "logs":
             return getattr(servers, verb)(_single_name(verb, rest))
         case _:
-            raise UsageError(f"Unknown command: bayou mcp {' '.join(words)}. Commands:\n{USAGE}")
+            raise UsageError(f"Unknown command: bayou mcp {' '.join(words)}. Commands:\n{MCP_USAGE_TEXT}")
 
 
 class _ServerCommands:
     """The servers configured for one folder, with a method for each subcommand."""
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: BayouPaths) -> None:
         self.paths = paths
-        _, project = read_settings(Options(), paths, can_ask=False)
-        self._found: ConfiguredServers = merge_configured_servers(
-            paths, is_trusted=project.is_trusted(), plugins=installed_servers(paths)
+        _, project = read_settings(CommandLineOptions(), paths, can_ask=False)
+        self._found: ConfiguredMcpServers = merge_configured_mcp_servers(
+            paths, is_trusted=project.is_trusted(), plugins=installed_plugin_mcp_servers(paths)
         )
 
     def list_servers(self, *, is_json: bool) -> int:
@@ -91,7 +95,7 @@ class _ServerCommands:
                     "state": state,
                     "reason": server.problem,
                     "type": server.type,
-                    "address": server_display_address(server),
+                    "address": mcp_server_display_address(server),
                     "exposure": server.exposure or "auto",
                     "file": str(server.file),
                 }
@@ -109,7 +113,7 @@ class _ServerCommands:
                 file = self.paths.shown(server.file) if server.file else server.origin
                 name = escape_for_terminal(server.name)
                 print_line(
-                    f"{name:{wide}}  {state:9}  {server_display_address(server) or server.problem}  ({file})"
+                    f"{name:{wide}}  {state:9}  {mcp_server_display_address(server) or server.problem}  ({file})"
                 )
         for problem in self._found.problems:
             print_problem(str(problem))
@@ -123,7 +127,7 @@ class _ServerCommands:
     def get(self, name: str) -> int:
         server = self._find_server(name)
         print_line(f"{server.name}  {self._server_state(server)}")
-        for what, value in server_display_lines(server):
+        for what, value in mcp_server_display_lines(server):
             print_line(f"  {what:11}  {value}")
         for problem in self._found.problems:
             if problem.server and self._found.find_server(problem.server) is server:
@@ -131,9 +135,9 @@ class _ServerCommands:
         return 0
 
     def add(self, words: list[str]) -> int:
-        added = parse_added_server(words)
+        added = parse_mcp_add_arguments(words)
         file = self._config_file(is_local=added.is_local)
-        add_server_to_file(file, added.name, added.entry)
+        add_mcp_server_to_file(file, added.name, added.entry)
         print_line(f'Added "{added.name}" to {file}. Try it: bayou mcp test {added.name}')
         return 0
 
@@ -144,12 +148,12 @@ class _ServerCommands:
                 f'Server "{name}" is part of a plugin: bayou plugin remove NAME removes the plugin, and bayou mcp '
                 f"disable {name} switches the server off."
             )
-        if server.file is None or (there := find_server_name_in_file(server.file, name)) is None:
+        if server.file is None or (there := find_mcp_server_name_in_file(server.file, name)) is None:
             raise UserError(f'Server "{name}" is not in a configuration file.')
-        remove_server_from_file(server.file, there)
-        own = user_servers_file(self.paths)
-        if server.file != own and (wish := find_server_name_in_file(own, name)) is not None:
-            remove_server_from_file(own, wish)
+        remove_mcp_server_from_file(server.file, there)
+        own = user_mcp_servers_file(self.paths)
+        if server.file != own and (wish := find_mcp_server_name_in_file(own, name)) is not None:
+            remove_mcp_server_from_file(own, wish)
         print_line(f'Removed "{there}" from {server.file}.')
         return 0
 
@@ -164,7 +168,7 @@ class _ServerCommands:
         server = self._find_server(name)
         file = self.paths.agent_dir / "mcp-logs" / f"{server.name}.log"
         lines = (read_text(file) or "").splitlines()
-        for line in lines[-_MAX_LOG_LINES:]:
+        for line in lines[-_MAX_SHOWN_SERVER_LOG_LINES:]:
             print_line(line)
         print_line(f"({file})" if lines else f'"{server.name}" has no log output yet.')
         return 0
@@ -173,8 +177,10 @@ class _ServerCommands:
         flags = {word for word in words if word.startswith("-")}
         programs = [word for word in words if word not in flags]
         if len(programs) != 1 or flags - {"-l", "--yes"}:
-            raise UsageError(f"usage: bayou mcp import {'|'.join(IMPORTABLE_PROGRAMS)} [-l] [--yes]")
-        found = find_servers_of_program(programs[0], self.paths.home, self.paths.cwd, os.environ)
+            raise UsageError(
+                f"usage: bayou mcp import {'|'.join(PROGRAMS_WITH_IMPORTABLE_MCP_SERVERS)} [-l] [--yes]"
+            )
+        found = find_mcp_servers_of_program(programs[0], self.paths.home, self.paths.cwd, os.environ)
         for problem in found.problems:
             print_problem(problem)
         if not found.servers:
@@ -188,18 +194,19 @@ class _ServerCommands:
         if "--yes" not in flags and not confirm(f"Import {len(new)} into {file}?"):
             return 1
         for each in new:
-            add_server_to_file(file, each.name, each.entry)
+            add_mcp_server_to_file(file, each.name, each.entry)
         print_line(f"Imported into {file}: {', '.join(each.name for each in new)}.")
         return 0
 
-    def _print_import(self, found: ImportableServer, file: Path) -> bool:
+    def _print_import(self, found: ImportableMcpServer, file: Path) -> bool:
         """Shows an imported server, and whether it can be added."""
-        there = find_server_name_in_file(file, found.name) if not found.problem else None
+        there = find_mcp_server_name_in_file(file, found.name) if not found.problem else None
         why = found.problem or (f"{file} already has a server of that name" if there is not None else "")
-        server, _ = decode_server_entry(found.name, dict(found.entry), origin="user")
+        server, _ = decode_mcp_server_entry(found.name, dict(found.entry), origin="user")
         mark = "not" if why else "+"
         print_line(
-            f"{mark:3} {found.name}: {why or server_display_address(server)}  ({self.paths.shown(found.source_file)})"
+            f"{mark:3} {found.name}: {why or mcp_server_display_address(server)}  "
+            f"({self.paths.shown(found.source_file)})"
         )
         for note in found.conversion_notes if not why else ():
             print_line(f"      {note}")
@@ -207,21 +214,21 @@ class _ServerCommands:
 
     def _set_enabled(self, name: str, *, is_on: bool) -> int:
         server = self._find_server(name)
-        file = set_server_option(self.paths, server, "enabled", is_on)
+        file = set_mcp_server_option(self.paths, server, "enabled", is_on)
         print_line(f'Server "{server.name}" is {"enabled" if is_on else "disabled"} ({file}).')
         return 0
 
-    def _find_server(self, name: str) -> ServerConfig:
+    def _find_server(self, name: str) -> McpServerConfig:
         server = self._found.find_server(name)
         if server is None:
             raise UserError(f'Server "{name}" not found.\nTip: Run bayou mcp list to see available servers.')
         return server
 
-    def _all_servers(self) -> tuple[ServerConfig, ...]:
+    def _all_servers(self) -> tuple[McpServerConfig, ...]:
         both = (*self._found.servers, *self._found.untrusted)
         return tuple(sorted(both, key=lambda server: server.key))
 
-    def _server_state(self, server: ServerConfig) -> str:
+    def _server_state(self, server: McpServerConfig) -> str:
         if server in self._found.untrusted:
             return "untrusted"
         if server.problem:
@@ -229,7 +236,7 @@ class _ServerCommands:
         return "on" if server.enabled else "off"
 
     def _config_file(self, *, is_local: bool) -> Path:
-        return self.paths.project_dir / "mcp.json" if is_local else user_servers_file(self.paths)
+        return self.paths.project_dir / "mcp.json" if is_local else user_mcp_servers_file(self.paths)
 
 
 def _single_name(verb: str, words: list[str]) -> str:
@@ -238,7 +245,7 @@ def _single_name(verb: str, words: list[str]) -> str:
     return words[0]
 
 
-USAGE = (
+MCP_USAGE_TEXT = (
     "bayou mcp list [--json]            list configured servers and their files; connects to "
     "none\nbayou mcp get NAME                 show a server's configuration\nbayou mcp add "
     "NAME [-l] -- COMMAND [ARG …]\nbayou mcp add NAME [-l] --url "
@@ -257,11 +264,11 @@ USAGE = (
     "[--yes]\n                                   import servers of claude, cursor, vscode, "
     "codex, opencode or pi\n"
 )
-CONNECTING_COMMANDS = ("test", "login", "logout", "restart")
-_FLAGS_WITH_VALUE = ("--url", "--env", "--header", "--bearer-env", "--exposure")
+MCP_COMMANDS_THAT_CONNECT = ("test", "login", "logout", "restart")
+_MCP_FLAGS_WITH_VALUE = ("--url", "--env", "--header", "--bearer-env", "--exposure")
 
 
-class AddedServer(msgspec.Struct, kw_only=True):
+class McpAddArguments(msgspec.Struct, kw_only=True):
     """The arguments of `bayou mcp add`."""
 
     name: str
@@ -269,17 +276,17 @@ class AddedServer(msgspec.Struct, kw_only=True):
     entry: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-def parse_added_server(words: list[str]) -> AddedServer:
+def parse_mcp_add_arguments(words: list[str]) -> McpAddArguments:
     """Parses the arguments of `bayou mcp add`. Raises `UsageError`."""
     rest, command = list(words), list[str]()
     if "--" in rest:
         at = rest.index("--")
         rest, command = rest[:at], rest[at + 1 :]
-    added = AddedServer(name="")
+    added = McpAddArguments(name="")
     while rest:
         word = rest.pop(0)
         word, is_joined, value = word.partition("=") if word.startswith("--") else (word, "", "")
-        if word in _FLAGS_WITH_VALUE and not is_joined:
+        if word in _MCP_FLAGS_WITH_VALUE and not is_joined:
             if not rest:
                 raise UsageError(f"{word} needs a value. See bayou mcp --help.")
             value = rest.pop(0)
@@ -299,7 +306,7 @@ def parse_added_server(words: list[str]) -> AddedServer:
     return added
 
 
-def _set_flag(added: AddedServer, word: str, value: str) -> None:
+def _set_flag(added: McpAddArguments, word: str, value: str) -> None:
     entry = added.entry
     match word:
         case "-l" | "--local":
@@ -314,20 +321,20 @@ def _set_flag(added: AddedServer, word: str, value: str) -> None:
             entry["headers"] = {**entry.get("headers", {}), "Authorization": f"Bearer ${{{value}}}"}
         case _:
             raise UsageError(
-                f"Unknown option: {word}. Put options of the server's own command after --.\n{USAGE}"
+                f"Unknown option: {word}. Put options of the server's own command after --.\n{MCP_USAGE_TEXT}"
             )
 
 
-def _check_added(added: AddedServer) -> None:
+def _check_added(added: McpAddArguments) -> None:
     entry = added.entry
     if not added.name:
         raise UsageError("Server name required. Usage: bayou mcp add NAME …")
-    if wrong := server_name_problem(added.name):
+    if wrong := mcp_server_name_problem(added.name):
         raise UsageError(f"{wrong}.")
     if ("command" in entry) == bool(entry.get("url")):
         raise UsageError("A server needs either a command (after --) or an address (--url), not both.")
-    if entry.get("exposure", "auto") not in TOOL_EXPOSURES:
-        raise UsageError(f"--exposure is one of {', '.join(TOOL_EXPOSURES)}.")
+    if entry.get("exposure", "auto") not in MCP_TOOL_EXPOSURES:
+        raise UsageError(f"--exposure is one of {', '.join(MCP_TOOL_EXPOSURES)}.")
     if "headers" in entry and "command" in entry:
         raise UsageError("--header and --bearer-env are for an address; a command gets --env.")
     if "env" in entry and "command" not in entry:

@@ -10,19 +10,19 @@ from typing import Any
 
 import msgspec
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 from app.cli.change_folder import current_folder
-from app.cli.commands.folder_rules import folder_rules
+from app.cli.commands.folder_settings_and_rules import folder_settings_and_rules
 from app.engine.permissions.permission_context import current_permission_mode
-from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.command_context import CommandPlaceFacts
 from app.engine.sandbox.sandboxes import is_sandbox_usable
-from app.permits.permission_decisions import CallDecision, PermissionPolicy, decide_call
-from app.permits.tool_call_judge import CallRequest, judge_call
+from app.permits.permission_decisions import PermissionPolicy, ToolCallDecision, decide_tool_call
+from app.permits.tool_call_judge import ToolCallToJudge, judge_tool_call
 from app.printing import print_json, print_line, print_problem, print_text
-from app.resources.paths import Paths
-from tools.effects import Effects, Program
+from app.resources.paths import BayouPaths
+from tools.call_effects import Effects, ProgramOfCall
 
-_USAGE = (
+_PERMISSIONS_USAGE_TEXT = (
     "bayou permissions check [--json] [COMMAND …]\n\nShows how each command line is judged, "
     "part by part, and which rule or mode decides; nothing is run. Without COMMAND\nthe "
     'command lines are read from standard input, one a line, as text or as {"command": '
@@ -42,14 +42,14 @@ class _CommandLine(msgspec.Struct, frozen=True):
 
 def run(words: list[str]) -> int:
     if not words or {"-h", "--help"} & set(words[:2]):
-        print_text(_USAGE)
+        print_text(_PERMISSIONS_USAGE_TEXT)
         return 0
     if words[0] != "check":
         raise UsageError(
             f"Unknown command: bayou permissions {words[0]}. The only command is: bayou permissions check."
         )
     is_json, commands = _parse_arguments(words[1:])
-    judge = _make_judge(Paths.from_env(os.environ, current_folder()))
+    judge = _make_judge(BayouPaths.from_env(os.environ, current_folder()))
     failed = False
     for line in (
         (_CommandLine(text, is_json) for text in commands) if commands else _read_command_lines(is_json)
@@ -103,9 +103,9 @@ def _read_command_lines(is_json: bool) -> Iterator[_CommandLine]:
             yield _CommandLine(text, is_json)
 
 
-def _make_judge(paths: Paths) -> Callable[[str], CallDecision]:
+def _make_judge(paths: BayouPaths) -> Callable[[str], ToolCallDecision]:
     """Judges the command lines as a session at the full screen would in this folder."""
-    effective_settings, standing, rules = folder_rules(paths)
+    effective_settings, standing, rules = folder_settings_and_rules(paths)
     for problem in (*effective_settings.problems, *rules.problems):
         print_problem(str(problem))
     mode = current_permission_mode(
@@ -120,19 +120,19 @@ def _make_judge(paths: Paths) -> Callable[[str], CallDecision]:
         has_sandbox=has_box,
         sandbox_exceptions=effective_settings.settings.permissions.floor_exceptions,
     )
-    place = CommandContext(paths.home, paths.agent_dir).describe_command_place(
+    place = CommandPlaceFacts(paths.home, paths.agent_dir).describe_command_place(
         Path(paths.cwd), effective_settings.settings.shell.shell_pass_environment, has_box=has_box
     )
 
-    def judge(command: str) -> CallDecision:
-        line = Program(language="shell", code=command, folder=place.working_folder)
-        verdict = judge_call(CallRequest(tool_name="bash", effects=Effects(runs=line)), place)
-        return decide_call(verdict, "bash", policy, place)
+    def judge(command: str) -> ToolCallDecision:
+        line = ProgramOfCall(language="shell", code=command, folder=place.working_folder)
+        verdict = judge_tool_call(ToolCallToJudge(tool_name="bash", effects=Effects(runs=line)), place)
+        return decide_tool_call(verdict, "bash", policy, place)
 
     return judge
 
 
-def _decision_data(command: str, decision: CallDecision) -> dict[str, Any]:
+def _decision_data(command: str, decision: ToolCallDecision) -> dict[str, Any]:
     parts = [{"text": part.text, "letter": part.risk, "why": part.why} for part in decision.verdict.parts]
     return {
         "command": command,
@@ -143,7 +143,7 @@ def _decision_data(command: str, decision: CallDecision) -> dict[str, Any]:
     }
 
 
-def _decision_text(command: str, decision: CallDecision) -> str:
+def _decision_text(command: str, decision: ToolCallDecision) -> str:
     verb = {"run": "runs", "ask": "asks", "refuse": "is refused"}[decision.outcome]
     lines = [
         f"{decision.verdict.risk}  {command}",

@@ -5,33 +5,33 @@ from pathlib import Path
 
 import msgspec
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 from app.cli.change_folder import current_folder
-from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE, restore_message_text
+from app.engine.files.file_restorer import FILE_RESTORE_MESSAGE_TYPE, restore_message_text
 from app.engine.tree.session_paths import SessionPaths
 from app.printing import print_json, print_line, print_problem, print_text
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.errors import SessionError
 from app.sessions.session_library import find_session, latest_session
 from app.sessions.session_log import SessionLog
 from app.undo.change_records import (
-    RESTORED_ENTRY_TYPE,
+    FILE_RESTORE_ENTRY_TYPE,
+    FileRestoreData,
     RestoreChoice,
-    RestoredData,
-    decode_changes,
-    to_entry_data,
+    decode_file_changes,
+    file_data_to_entry_data,
 )
-from app.undo.content_store import UndoConfig
+from app.undo.content_store import UndoStoreSettings
 from app.undo.restore_plan import RestoreFileRow, RestorePlan
-from app.undo.session_undo import SessionUndo, open_undo, restored_text
+from app.undo.session_undo import SessionUndo, finished_restore_text, open_session_undo
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.user_errors import UserError
-from tools.amounts import format_changed_files, format_changed_lines
-from tools.files.existence import is_dir
-from tools.text import reveal_hidden_characters
+from tools.files.path_existence import is_dir
+from tools.number_formatting import format_changed_files, format_changed_lines
+from tools.text_sanitizing import reveal_hidden_characters
 
-_USAGE = (
+_UNDO_USAGE_TEXT = (
     "bayou undo [SESSION] [--last N | --redo | --to ENTRY] [--yes] [--json]\n\nRestores "
     "files to before the last prompt that changed any. SESSION is a session file or part of "
     "a session id; without\nit, the latest session of this folder. Without --yes only a "
@@ -43,8 +43,12 @@ _USAGE = (
     "changes in each file\n  --yes         restore the files\n  --json        print the "
     "preview, or the result, as JSON\n"
 )
-_CHOICE_FLAGS: dict[str, RestoreChoice] = {"--take": "restore", "--merge": "merge", "--keep": "keep"}
-_STATE_MARKS = {"ready": "✓", "conflict": "!", "unheld": "·", "refused": "·", "same": " "}
+_RESTORE_CHOICE_BY_FLAG: dict[str, RestoreChoice] = {
+    "--take": "restore",
+    "--merge": "merge",
+    "--keep": "keep",
+}
+_RESTORE_STATE_MARKS = {"ready": "✓", "conflict": "!", "unheld": "·", "refused": "·", "same": " "}
 
 
 class _UndoArguments(msgspec.Struct, kw_only=True):
@@ -62,10 +66,10 @@ class _UndoArguments(msgspec.Struct, kw_only=True):
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
-        print_text(_USAGE)
+        print_text(_UNDO_USAGE_TEXT)
         return 0
     asked = _parse_arguments(words)
-    paths = Paths.from_env(os.environ, current_folder())
+    paths = BayouPaths.from_env(os.environ, current_folder())
     try:
         return _run_undo(asked, paths)
     except (UserError, SessionError) as problem:
@@ -73,7 +77,7 @@ def run(words: list[str]) -> int:
         return 1
 
 
-def _run_undo(asked: _UndoArguments, paths: Paths) -> int:
+def _run_undo(asked: _UndoArguments, paths: BayouPaths) -> int:
     effective_settings = EffectiveSettings(paths)
     places = SessionPaths(
         default_root=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings
@@ -93,9 +97,9 @@ def _run_undo(asked: _UndoArguments, paths: Paths) -> int:
                 f"{file.name} says that its session worked in {log.cwd}, not here. Nothing was changed. "
                 "If that is right, run the command in that folder."
             )
-        place = UndoConfig(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=lambda: False)
+        place = UndoStoreSettings(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=lambda: False)
         limit = effective_settings.settings.undo.max_file_mb << 20
-        parts = open_undo(log, place, log.cwd, limit=lambda: limit)
+        parts = open_session_undo(log, place, log.cwd, limit=lambda: limit)
         try:
             plan = _plan_restore(asked, parts)
             return _carry_out_restore(asked, plan, parts) if asked.yes else _print_preview(asked, plan)
@@ -105,7 +109,7 @@ def _run_undo(asked: _UndoArguments, paths: Paths) -> int:
         log.close()
 
 
-def _belongs_here(file: Path, log: SessionLog, paths: Paths) -> bool:
+def _belongs_here(file: Path, log: SessionLog, paths: BayouPaths) -> bool:
     """Whether the session worked in this folder, or is stored among bayou's own: a session file from
     elsewhere may name any folder."""
     is_own = Path(os.path.realpath(file)).is_relative_to(os.path.realpath(paths.sessions_dir))
@@ -157,11 +161,11 @@ def _file_line(row: RestoreFileRow, asked: _UndoArguments, width: int) -> str:
     chosen = asked.choices.get(row.path)
     words = (row.deed, lines, f"[{chosen}]" if chosen else "", why)
     said = "  ".join(word for word in words if word)
-    return f"  {_STATE_MARKS[row.state]} {path:{width}}  {said}"
+    return f"  {_RESTORE_STATE_MARKS[row.state]} {path:{width}}  {said}"
 
 
 def _carry_out_restore(asked: _UndoArguments, plan: RestorePlan, parts: SessionUndo) -> int:
-    data = parts.restores.carry_out(plan, asked.choices)
+    data = parts.restores.carry_out_restore_plan(plan, asked.choices)
     if data.total:
         _record_restore(data, parts)
     parts.recorder.mark_recorded(data.id)
@@ -169,21 +173,25 @@ def _carry_out_restore(asked: _UndoArguments, plan: RestorePlan, parts: SessionU
         kept = [{"path": one.path, "why": one.why} for one in data.kept]
         print_json({"restored": data.total, "kept": kept})
     else:
-        print_line(restored_text(data))
+        print_line(finished_restore_text(data))
         for one in data.kept:
             print_line(f"  {reveal_hidden_characters(one.path)}: {one.why}")
     return 0
 
 
-def _record_restore(data: RestoredData, parts: SessionUndo) -> None:
+def _record_restore(data: FileRestoreData, parts: SessionUndo) -> None:
     """Records the restore in the session, as an entry and as a message for the model."""
     log = parts.log
-    changes = data.changes if data.more is None else decode_changes(parts.store.get(data.more))
-    log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=to_entry_data(data)))
+    changes = data.changes if data.more is None else decode_file_changes(parts.store.get(data.more))
+    log.append(
+        CustomEntry(parent_id=None, custom_type=FILE_RESTORE_ENTRY_TYPE, data=file_data_to_entry_data(data))
+    )
     content = restore_message_text(data, tuple(change.path for change in changes))
     details = {"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None}
     log.append(
-        CustomMessageEntry(parent_id=None, custom_type=RESTORE_MESSAGE_TYPE, content=content, details=details)
+        CustomMessageEntry(
+            parent_id=None, custom_type=FILE_RESTORE_MESSAGE_TYPE, content=content, details=details
+        )
     )
 
 
@@ -197,12 +205,12 @@ def _parse_arguments(words: list[str]) -> _UndoArguments:
         word = rest.pop(0)
         if word in ("--yes", "--json", "--redo", "--diff"):
             setattr(asked, word.removeprefix("--"), True)
-        elif word in ("--last", "--to", *_CHOICE_FLAGS):
+        elif word in ("--last", "--to", *_RESTORE_CHOICE_BY_FLAG):
             if not rest:
                 raise UsageError(f"{word} needs a value. bayou undo --help lists the options.")
             value = rest.pop(0)
-            if word in _CHOICE_FLAGS:
-                asked.choices[value] = _CHOICE_FLAGS[word]
+            if word in _RESTORE_CHOICE_BY_FLAG:
+                asked.choices[value] = _RESTORE_CHOICE_BY_FLAG[word]
             elif word == "--to":
                 asked.to = value
             elif value.isdecimal() and int(value) > 0:

@@ -4,16 +4,21 @@ import asyncio
 import re
 from pathlib import Path
 
-from app.engine.commands.review_texts import UNCOMMITTED, changed_by, changed_since, review_text
+from app.engine.commands.review_texts import (
+    UNCOMMITTED_CHANGES_PHRASE,
+    changed_by_phrase,
+    changed_since_phrase,
+    code_review_prompt_text,
+)
 from app.engine.files.changed_symbols import changed_symbols
-from app.engine.files.session_files import GitDiff
+from app.engine.files.session_files import GitDiffRequest
 from app.engine.session import Session
 from app.resources.context_files import CONTEXT_FILE_NAMES
-from app.undo.change_lists import Differences
+from app.undo.change_lists import ChangedFileList
 from app.values.user_errors import UserError
 
-_MAX_LISTED_FILES = 200
-_REVISION_PATTERN = re.compile(r"[\w./@^~{}+-]+")
+_MAX_FILES_LISTED_IN_PROMPT = 200
+_GIT_REVISION_PATTERN = re.compile(r"[\w./@^~{}+-]+")
 _PROJECT_MANIFESTS = (
     *("pyproject.toml", "setup.py", "requirements.txt", "tox.ini", ".pre-commit-config.yaml"),
     *("package.json", "pnpm-workspace.yaml", "tsconfig.json", "composer.json"),
@@ -22,7 +27,7 @@ _PROJECT_MANIFESTS = (
 )
 
 
-async def init_prompt(session: Session) -> str:
+async def agents_file_prompt(session: Session) -> str:
     """Builds the prompt that asks the model to write or improve AGENTS.md."""
     names = await asyncio.to_thread(_file_names_in, session.cwd)
     there = [name for name in CONTEXT_FILE_NAMES if name in names]
@@ -51,37 +56,37 @@ def _file_names_in(folder: Path) -> set[str]:
         return set()
 
 
-async def review_prompt(session: Session, what: str) -> str:
+async def code_review_prompt(session: Session, what: str) -> str:
     """Builds the review prompt for uncommitted changes, or for the named branch or commit. Raises `UserError`."""
     if what:
-        if not _REVISION_PATTERN.fullmatch(what) or what.startswith("-"):
+        if not _GIT_REVISION_PATTERN.fullmatch(what) or what.startswith("-"):
             raise UserError(
                 f"{what} is not the name of a branch or commit. Use /review BRANCH, or /review alone for "
                 "uncommitted changes."
             )
-        found = await session.files.find_differences(GitDiff(revision=what))
+        found = await session.files.changes_since(GitDiffRequest(revision=what))
         if not found.files:
             raise UserError(
                 f"No differences between {what} and the last commit here. /review NAME reviews another "
                 "branch or commit."
             )
-        told = changed_since(what) if found.is_since_merge_base else changed_by(what)
+        told = changed_since_phrase(what) if found.is_since_merge_base else changed_by_phrase(what)
         return await _review_prompt_text(what, found, told)
-    found = await session.files.find_differences(GitDiff())
+    found = await session.files.changes_since(GitDiffRequest())
     if not found.files:
         raise UserError("No uncommitted changes to review. /review NAME reviews a branch or a commit.")
-    return await _review_prompt_text("", found, UNCOMMITTED)
+    return await _review_prompt_text("", found, UNCOMMITTED_CHANGES_PHRASE)
 
 
-async def _review_prompt_text(subject: str, found: Differences, what: str) -> str:
+async def _review_prompt_text(subject: str, found: ChangedFileList, what: str) -> str:
     """Returns the text of the review prompt. `subject` is the branch or commit; `what` names the changes in words."""
     symbols = await changed_symbols(found)
     shown = [
         f"- {file.path} ({file.deed}, +{file.added} -{file.removed})"
         + (f": {symbols[file.path]}" if file.path in symbols else "")
-        for file in found.files[:_MAX_LISTED_FILES]
+        for file in found.files[:_MAX_FILES_LISTED_IN_PROMPT]
     ]
-    if len(found.files) > _MAX_LISTED_FILES:
-        shown.append(f"- and {len(found.files) - _MAX_LISTED_FILES} more")
+    if len(found.files) > _MAX_FILES_LISTED_IN_PROMPT:
+        shown.append(f"- and {len(found.files) - _MAX_FILES_LISTED_IN_PROMPT} more")
     listed = "\n".join(shown)
-    return review_text(subject, what, listed)
+    return code_review_prompt_text(subject, what, listed)

@@ -4,7 +4,7 @@ from typing import Any
 
 from app.engine.commands import conversation_commands, state_commands
 from app.engine.commands import prompt_commands as own_prompts
-from app.engine.commands.session_command import Command
+from app.engine.commands.session_command import SessionCommandDefinition
 from app.engine.files import file_commands as files
 from app.engine.files import pending_commands as pending
 from app.engine.files import review_commands as review
@@ -17,7 +17,7 @@ from app.engine.secrets import secret_commands as secrets
 from app.engine.tree import tree_commands as places
 from app.engine.user_runs import cell_commands as cells
 
-COMMANDS: dict[str, Command[Any, Any]] = {
+COMMANDS: dict[str, SessionCommandDefinition[Any, Any]] = {
     command.name: command
     for module in (
         conversation_commands,
@@ -36,5 +36,5 @@ COMMANDS: dict[str, Command[Any, Any]] = {
         mcp,
     )
     for command in vars(module).values()
-    if isinstance(command, Command)
+    if isinstance(command, SessionCommandDefinition)
 }

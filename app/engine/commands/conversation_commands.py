@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from app.agent.loop_ports import InterruptMode
-from app.agent.queues import QueueMode
+from app.agent.message_queues import QueueMode
 from app.engine.commands import response_data
 from app.engine.commands.session_command import omit_none_fields, require_text_for_os, session_command
 from app.engine.prompt_submission import PromptDisposition
@@ -76,7 +76,7 @@ async def abort_and_prompt(
 
 @session_command("Remove all queued messages", stops=True)
 async def clear_queue(session: Session) -> response_data.Removed:
-    steering, follow_ups = session.queues.empty_user_queues()
+    steering, follow_ups = session.queues.take_all_user_messages()
     return {"steering": list(steering), "followUp": list(follow_ups)}
 
 

@@ -4,7 +4,7 @@ types."""
 from typing import Any, Literal, NotRequired, TypedDict
 
 from app.agent.loop_ports import InterruptMode
-from app.agent.queues import QueueMode
+from app.agent.message_queues import QueueMode
 from app.engine.jobs.background_jobs import JobState
 from app.undo.change_records import RestoreChoice
 from app.values.entries import BranchSummaryEntry, Entry

@@ -33,7 +33,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Command(Generic[P, R]):
+class SessionCommandDefinition(Generic[P, R]):
     """An operation on a session; calling it with a session runs it."""
 
     def __init__(
@@ -67,9 +67,9 @@ class Command(Generic[P, R]):
     def description(self) -> str:
         return f"{self.words}. {self.more}".strip()
 
-    def with_alias(self, name: str) -> "Command[P, R]":
+    def with_alias(self, name: str) -> "SessionCommandDefinition[P, R]":
         """Returns the same session command under another name."""
-        return Command(
+        return SessionCommandDefinition(
             self.function,
             f"The same as {self.name}",
             answer=self.answer,
@@ -154,12 +154,12 @@ class Command(Generic[P, R]):
 
 def session_command(
     words: str, more: str = "", *, answer: str = "", data: Any = None, stops: bool = False
-) -> Callable[[Callable[Concatenate[Session, P], Awaitable[R]]], Command[P, R]]:
+) -> Callable[[Callable[Concatenate[Session, P], Awaitable[R]]], SessionCommandDefinition[P, R]]:
     """Makes a session command of a function. `data` is the type of the response's data, if the function's return
     type is less precise."""
 
-    def made(run: Callable[Concatenate[Session, P], Awaitable[R]]) -> Command[P, R]:
-        return Command(run, words, more=more, answer=answer, data=data, stops=stops)
+    def made(run: Callable[Concatenate[Session, P], Awaitable[R]]) -> SessionCommandDefinition[P, R]:
+        return SessionCommandDefinition(run, words, more=more, answer=answer, data=data, stops=stops)
 
     return made
 

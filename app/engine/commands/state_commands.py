@@ -15,7 +15,7 @@ from app.values.user_errors import UserError
 
 @session_command("The session's settings and activity")
 async def get_state(session: Session) -> response_data.State:
-    state, head = session.state, session.requests.request_head()
+    state, head = session.state, session.requests.prompt_and_tools_of_next_request()
     return omit_none_fields(
         model=state.model,
         thinkingLevel=state.thinking,

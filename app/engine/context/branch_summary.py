@@ -7,8 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from app.compaction.branch_content import branch_content
-from app.compaction.summary import BRANCH_PREAMBLE, SUMMARY_SHARE, WrittenSummary, branch_summary_request
-from app.compaction.touched_files import FileLists, FilesOfCall, extension_details, touched_files
+from app.compaction.summary_requests import (
+    BRANCH_SUMMARY_PREAMBLE,
+    SUMMARY_SHARE,
+    WrittenSummary,
+    branch_summary_request,
+)
+from app.compaction.touched_files import FileLists, FilesOfCall, extension_summary_details, touched_files
 from app.engine.context.summariser import Summariser, SummaryFailed
 from app.engine.core.cancellable_task import CancellableTask
 from app.engine.core.conversation import Conversation
@@ -117,7 +122,7 @@ class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
             written = await self.summariser.write_summary(
                 request, abort, "branchSummary", budget=int(reserve * SUMMARY_SHARE)
             )
-            text = BRANCH_PREAMBLE + written.text + files.as_text()
+            text = BRANCH_SUMMARY_PREAMBLE + written.text + files.as_text()
             return msgspec.structs.replace(written, text=text)
 
     @property
@@ -139,7 +144,7 @@ class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
             details={
                 "readFiles": list(files.read_files),
                 "modifiedFiles": list(files.modified_files),
-                **extension_details(opinion.details),
+                **extension_summary_details(opinion.details),
             },
             usage=written.usage,
             from_hook=opinion.summary is not None,

@@ -1,6 +1,6 @@
 """Compacts a session: decides when, lets hooks stop or replace the summary, and records the result.
 
-`app.compaction.compaction_plan` decides where to cut, `app.compaction.summary` what the summary says."""
+`app.compaction.compaction_plan` decides where to cut, `app.compaction.summary_requests` what the summary says."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -9,11 +9,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.agent.abort import Abort
-from app.compaction.compaction_plan import TOO_SMALL_TEXT, CompactionPlan, NothingToCompact, plan_compaction
-from app.compaction.context_meter import ContextLimits, estimate_tokens
-from app.compaction.summary import WrittenSummary, write_summary
-from app.compaction.touched_files import FilesOfCall, extension_details, touched_files
+from app.agent.abort_signal import AbortSignal
+from app.compaction.compaction_plan import (
+    TOO_SMALL_TO_COMPACT_TEXT,
+    CompactionPlan,
+    NothingToCompact,
+    plan_compaction,
+)
+from app.compaction.context_meter import ContextLimits, estimate_message_tokens
+from app.compaction.summary_requests import WrittenSummary, write_summary
+from app.compaction.touched_files import FilesOfCall, extension_summary_details, touched_files
 from app.engine.context.summariser import Summariser, SummaryCancelled, SummaryFailed, SummarySource
 from app.engine.core.cancellable_task import CancellableTask
 from app.engine.core.conversation import Conversation
@@ -23,7 +28,7 @@ from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.usage_totals import UsageTotals
-from app.engine.models.prompt_cache import PromptCache
+from app.engine.models.prompt_cache import PromptCacheLossWarner
 from app.providers.failure_kinds import AnswerFailure
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, Entry
@@ -35,7 +40,7 @@ from app.values.events import (
     Notice,
 )
 from app.values.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
-from app.values.todos import remove_todo_list
+from app.values.todos import remove_todo_list_from_summary
 from app.values.usage import Usage
 
 
@@ -63,7 +68,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     summariser: Summariser
     hooks: Hooks
     event_bus: EventBus
-    prompt_cache: PromptCache
+    prompt_cache: PromptCacheLossWarner
     classify_failure: Callable[[AssistantMessage], AnswerFailure]
     files_of_call: FilesOfCall
     append_after_summary: Callable[[str], str] = str
@@ -108,7 +113,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         ) = False
         self._has_warned_stuck = False
 
-    async def compact_if_full(self, run: Abort | None = None) -> None:
+    async def compact_if_full(self, run: AbortSignal | None = None) -> None:
         """Compacts the context or warns if it is full. Runs before every request and after every run."""
         if not self.is_context_full:
             self._has_warned_of_full_context = False
@@ -120,7 +125,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             await self._compact_automatically("threshold", run)
 
     async def _compact_automatically(
-        self, reason: CompactionReason, run: Abort | None = None, *, will_retry: bool = False
+        self, reason: CompactionReason, run: AbortSignal | None = None, *, will_retry: bool = False
     ) -> bool:
         """Compacts automatically; a failure is reported once and not retried with every answer."""
         try:
@@ -184,7 +189,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         reason: CompactionReason,
         instructions: str | None = None,
         *,
-        run: Abort | None = None,
+        run: AbortSignal | None = None,
         draft: CompactionDraft | None = None,
         will_retry: bool = False,
     ) -> CompactionResult:
@@ -235,7 +240,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         with self._begin_compaction() as abort:
             return await self._make_draft("manual", instructions, abort, "preview")
 
-    def _begin_compaction(self) -> AbstractContextManager[Abort]:
+    def _begin_compaction(self) -> AbstractContextManager[AbortSignal]:
         if self.running_task.is_running:
             raise NothingToCompact("Compaction is already in progress")
         return self.running_task.mark_running()
@@ -245,7 +250,10 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             raise SummaryFailed("The summary is empty, so nothing was compacted. Try /compact again.")
         first_kept = draft.plan.first_kept_entry_id
         log = self.conversation.log
-        if not (_contains_entry(log.recent_path(), first_kept) or _contains_entry(log.path_to(), first_kept)):
+        if not (
+            _contains_entry(log.path_since_compaction(), first_kept)
+            or _contains_entry(log.path_to(), first_kept)
+        ):
             raise NothingToCompact(
                 f"A summary cannot start before entry {first_kept}, because it is not on this branch."
             )
@@ -255,14 +263,16 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         """Returns what a compaction would summarise and keep now, cutting before `first_kept_entry_id` if given."""
         log = self.conversation.log
         prepared = plan_compaction(
-            log.recent_path() if first_kept_entry_id is None else log.path_to(),
+            log.path_since_compaction() if first_kept_entry_id is None else log.path_to(),
             self.context_limits,
             self.usage_totals.context_tokens,
             first_kept_entry_id=first_kept_entry_id,
         )
         if prepared.previous_summary is None:
             return prepared
-        return msgspec.structs.replace(prepared, previous_summary=remove_todo_list(prepared.previous_summary))
+        return msgspec.structs.replace(
+            prepared, previous_summary=remove_todo_list_from_summary(prepared.previous_summary)
+        )
 
     async def _plan_with_file_lists(self, first_kept_entry_id: str | None = None) -> CompactionPlan:
         """Returns the plan of a compaction with the lists of read and changed files."""
@@ -284,7 +294,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             details={
                 "readFiles": list(preparation.files.read_files),
                 "modifiedFiles": list(preparation.files.modified_files),
-                **extension_details(draft.details),
+                **extension_summary_details(draft.details),
             },
             usage=written.usage,
             from_hook=draft.from_hook,
@@ -310,7 +320,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         self,
         reason: CompactionReason,
         instructions: str | None,
-        abort: Abort,
+        abort: AbortSignal,
         source: SummarySource,
         will_retry: bool = False,
     ) -> CompactionDraft:
@@ -331,7 +341,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return CompactionDraft(plan=preparation, summary=written)
 
     async def _request_summary(
-        self, preparation: CompactionPlan, instructions: str | None, abort: Abort, source: SummarySource
+        self, preparation: CompactionPlan, instructions: str | None, abort: AbortSignal, source: SummarySource
     ) -> WrittenSummary:
         async def write(request: str, share: float) -> WrittenSummary:
             budget = int(self.context_limits.reserve_tokens * share)
@@ -376,7 +386,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     def _compaction_failure_text(self, problem: Exception) -> str:
         """Explains why a compaction failed; where nothing can be cut, also what takes the room and how to drop it."""
         usage = self.usage_totals.context_tokens
-        if str(problem) != TOO_SMALL_TEXT or usage < _LARGE_CONTEXT_TOKENS:
+        if str(problem) != TOO_SMALL_TO_COMPACT_TEXT or usage < _LARGE_CONTEXT_TOKENS:
             return str(problem)
         parts = self._largest_messages_text()
         return (
@@ -386,7 +396,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
 
     def _largest_messages_text(self) -> str:
         sizes = sorted(
-            ((estimate_tokens(message), message) for message in self.conversation.messages),
+            ((estimate_message_tokens(message), message) for message in self.conversation.messages),
             key=lambda pair: -pair[0],
         )[:3]
         told = ", ".join(

@@ -6,20 +6,20 @@ from app.engine.context.branch_summary import BranchSummariser
 from app.engine.context.compactor import Compactor
 from app.engine.context.summariser import Summariser
 from app.engine.core.session_core import SessionCore
-from app.engine.models.prompt_cache import PromptCache
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.models.prompt_cache import PromptCacheLossWarner
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.providers.adapter_registry import AdapterRegistry
 
 
-class ContextParts:
+class CompactionAndSummaryParts:
     """Compaction of the context, and summaries of branches that are left or merged."""
 
     def __init__(
         self,
         core: SessionCore,
         registry: AdapterRegistry,
-        masking: SessionMask,
-        cache: PromptCache,
+        masking: SessionSecretMask,
+        cache: PromptCacheLossWarner,
         *,
         behind: Callable[[str], str],
     ) -> None:

@@ -6,12 +6,12 @@ from typing import Literal
 
 import msgspec
 
-from app.agent.abort import Abort, Aborted
-from app.compaction.summary import SUMMARY_SYSTEM_PROMPT, WrittenSummary
+from app.agent.abort_signal import Aborted, AbortSignal
+from app.compaction.summary_requests import SUMMARY_SYSTEM_PROMPT, WrittenSummary
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.request_budget import LimitReached, RequestBudget
+from app.engine.core.request_budget import SessionUsageBudget, UsageLimitReached
 from app.engine.core.session_options import SessionOptions
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import CredentialError
 from app.providers.failure_kinds import AnswerFailure
@@ -58,14 +58,14 @@ class Summariser(msgspec.Struct, frozen=True):
 
     model_choice: ModelChoice
     registry: AdapterRegistry
-    masking: SessionMask
+    masking: SessionSecretMask
     classify_failure: Callable[[AssistantMessage], AnswerFailure]
     publish_event: Callable[[Event], Awaitable[None]]
     options: SessionOptions
-    request_budget: RequestBudget
+    request_budget: SessionUsageBudget
 
     async def write_summary(
-        self, request: str, abort: Abort, source: SummarySource, *, budget: int
+        self, request: str, abort: AbortSignal, source: SummarySource, *, budget: int
     ) -> WrittenSummary:
         """Requests a summary from a model and returns the answer, at most `budget` tokens long (0: no limit).
         Raises `SummaryFailed`."""
@@ -92,7 +92,7 @@ class Summariser(msgspec.Struct, frozen=True):
             await self._wait_or_cancel(delay, attempt, problem, abort, source)
 
     async def _request_summary(
-        self, request: str, abort: Abort, source: SummarySource, budget: int
+        self, request: str, abort: AbortSignal, source: SummarySource, budget: int
     ) -> AssistantMessage:
         model = await self.choose_summary_model(request, budget)
         try:
@@ -100,7 +100,7 @@ class Summariser(msgspec.Struct, frozen=True):
                 await self.model_choice.credentials.resolve_credential(model.provider) or Credential()
             )
             self.request_budget.check_limits()
-        except (CredentialError, LimitReached) as problem:
+        except (CredentialError, UsageLimitReached) as problem:
             raise SummaryFailed(str(problem)) from None
         thinking = self.model_choice.thinking if model is self.model_choice.model else "off"
         options = msgspec.structs.replace(
@@ -111,7 +111,9 @@ class Summariser(msgspec.Struct, frozen=True):
             most = {level: min(tokens, budget // 2) for level, tokens in thoughts.items()}
             options = msgspec.structs.replace(options, max_tokens=budget, thinking_budgets=most)
         context = RequestContext(system_prompt=SUMMARY_SYSTEM_PROMPT, messages=(user_message(request),))
-        stream = self.request_budget.count_usage(self.registry.stream_answer(model, context, options))
+        stream = self.request_budget.count_usage_of_stream(
+            self.registry.stream_answer(model, context, options)
+        )
         forget = abort.on_set(stream.cancel_response)
         try:
             async for event in stream:
@@ -152,7 +154,7 @@ class Summariser(msgspec.Struct, frozen=True):
         return policy.delay_ms(attempt, failure.retry_after_ms)
 
     async def _wait_or_cancel(
-        self, delay_ms: int, attempt: int, problem: str, abort: Abort, source: SummarySource
+        self, delay_ms: int, attempt: int, problem: str, abort: AbortSignal, source: SummarySource
     ) -> None:
         await self.publish_event(
             SummarizationRetryScheduled(

@@ -13,7 +13,7 @@ from app.sessions.context_projection import context_entries
 from app.values.content import Text, ToolCall, text_of
 from app.values.entries import ContextEditEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
-from tools.effects import CallFiles
+from tools.call_effects import FilesOfRecordedCall
 
 ACTIVE_SKILLS_SECTION = "active_skills"
 _MAX_SKILL_CHARS = 40_000
@@ -32,7 +32,7 @@ class ActiveSkills:
     """The skills that are active in one conversation. Each entry is read once, however often the conversation is
     compacted."""
 
-    def __init__(self, files_of: Callable[[ToolCall], CallFiles]) -> None:
+    def __init__(self, files_of: Callable[[ToolCall], FilesOfRecordedCall]) -> None:
         self._files_of = files_of
         self._active_by_name: dict[str, _LoadedSkill] = {}
         """The active skills by name, in the order in which they were last loaded."""
@@ -103,7 +103,7 @@ def _skills_section_text(newest_first: Sequence[_LoadedSkill]) -> str:
 
 
 def _loaded_skills(
-    path: Sequence[Entry], reads: dict[str, str], files_of: Callable[[ToolCall], CallFiles]
+    path: Sequence[Entry], reads: dict[str, str], files_of: Callable[[ToolCall], FilesOfRecordedCall]
 ) -> Iterator[_LoadedSkill]:
     """Yields the skills that the user loaded with `/skill:name` or `$name`, or that the model read. `reads` maps
     calls that wait for their result."""

@@ -4,19 +4,19 @@ import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from app.agent.abort import Abort
+from app.agent.abort_signal import AbortSignal
 
 
 class CancellableTask:
     def __init__(self) -> None:
         self.is_running = False
-        self._abort = Abort()
+        self._abort = AbortSignal()
         self._ended_event = asyncio.Event()
 
     @contextmanager
-    def mark_running(self) -> Generator[Abort]:
+    def mark_running(self) -> Generator[AbortSignal]:
         """Marks the operation as running inside the `with` block, and yields the signal that cancels it."""
-        abort = self._abort = Abort()
+        abort = self._abort = AbortSignal()
         self.is_running = True
         self._ended_event.clear()
         try:

@@ -10,7 +10,7 @@ import msgspec
 
 from app.engine.core.active_skills import ActiveSkills
 from app.sessions.context_projection import project_context, unix_milliseconds
-from app.sessions.file.partial_answer import PartialAnswerFile, read_unrecorded
+from app.sessions.file.partial_answer import PartialAnswerFile, read_unrecorded_answer
 from app.sessions.session_log import SessionLog
 from app.values.content import Image, Text, ToolCall
 from app.values.entries import (
@@ -35,13 +35,13 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from app.values.wire import prepare_types
-from tools.effects import CallFiles
+from app.values.wire import prepare_wire_types
+from tools.call_effects import FilesOfRecordedCall
 
 
-def return_no_files(call: ToolCall) -> CallFiles:
+def report_no_files_of_call(call: ToolCall) -> FilesOfRecordedCall:
     """Returns no files, as the default for conversations without tools."""
-    return CallFiles()
+    return FilesOfRecordedCall()
 
 
 PROMPT_SECTION_ORDER = (
@@ -58,7 +58,7 @@ PROMPT_SECTION_ORDER = (
 """The order of the known prompt sections; all others follow by name."""
 
 
-class DeclaredPrompt:
+class SentPrompt:
     """The prompt sections and tools that the model has been sent so far."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class DeclaredPrompt:
         self._as_sent: tuple[str, tuple[ToolDeclaration, ...]] | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DeclaredPrompt) and (self.sections, self.tools) == (
+        return isinstance(other, SentPrompt) and (self.sections, self.tools) == (
             other.sections,
             other.tools,
         )
@@ -80,7 +80,7 @@ class DeclaredPrompt:
             self._as_sent = join_prompt_sections(self.sections), tools
         return self._as_sent
 
-    def apply_system_message(self, message: SystemMessage) -> None:
+    def record_sent_system_message(self, message: SystemMessage) -> None:
         self._as_sent = None
         for name, text in (message.sections or {}).items():
             if text is None:
@@ -134,7 +134,9 @@ def _has_image(message: Message) -> bool:
 class Conversation:
     """One session log with the messages that the model reads."""
 
-    def __init__(self, log: SessionLog, files_of: Callable[[ToolCall], CallFiles] = return_no_files) -> None:
+    def __init__(
+        self, log: SessionLog, files_of: Callable[[ToolCall], FilesOfRecordedCall] = report_no_files_of_call
+    ) -> None:
         """Reads the context from the log. `files_of` returns the files of a stored tool call."""
         self.log = log
         self._files_of = files_of
@@ -149,7 +151,7 @@ class Conversation:
         appended."""
         self.has_images = False
         """Whether a message of the context has an image."""
-        self.declared_prompt = DeclaredPrompt()
+        self.declared_prompt = SentPrompt()
         self._recent: list[Entry] = []
         """The part of the branch from which the context was read."""
         self._cached_skills: tuple[object, dict[str, str]] | None = None
@@ -167,15 +169,15 @@ class Conversation:
 
     def reload_context(self) -> None:
         """Projects the context from the session log again, after the leaf moved or the context was edited."""
-        self._recent = self.log.recent_path()
+        self._recent = self.log.path_since_compaction()
         self.messages = list(project_context(self._recent).messages)
         self._cached_skills = (
             None if self.messages else (self._recent, {})
         )  # a compacted part has left a summary
-        self.declared_prompt = DeclaredPrompt()
+        self.declared_prompt = SentPrompt()
         for message in self.messages:
             if isinstance(message, SystemMessage):
-                self.declared_prompt.apply_system_message(message)
+                self.declared_prompt.record_sent_system_message(message)
         self.messages_without_system = [
             message for message in self.messages if not isinstance(message, SystemMessage)
         ]
@@ -185,7 +187,7 @@ class Conversation:
 
     def warm_up_encoders(self) -> None:
         """Prepares the JSON encoders of the first entries; for a thread."""
-        prepare_types(SessionHeader, MessageEntry, SystemMessage, ToolDeclaration, UserMessage, Text)
+        prepare_wire_types(SessionHeader, MessageEntry, SystemMessage, ToolDeclaration, UserMessage, Text)
 
     @property
     def active_skill_sections(self) -> dict[str, str]:
@@ -204,7 +206,9 @@ class Conversation:
         """Returns the prompt sections for compacted content as they will be after `more` entries."""
         with self._skills_lock:
             return self._skills.sections_after_compaction(
-                [*self.log.recent_path(), *more], lambda: [*self.log.path_to(), *more], self._parent_entry
+                [*self.log.path_since_compaction(), *more],
+                lambda: [*self.log.path_to(), *more],
+                self._parent_entry,
             )
 
     def _parent_entry(self, entry_id: str) -> Entry | None:
@@ -213,7 +217,7 @@ class Conversation:
 
     def record_message(self, message: Message) -> Message:
         """Writes a message to the session log and adds it to the context. If the disk is full the message stays
-        in memory (`SessionLog.append_or_hold`)."""
+        in memory (`SessionLog.append_or_hold_entry`)."""
         entry: Entry
         if isinstance(message, CustomMessage):
             entry = CustomMessageEntry(
@@ -226,7 +230,7 @@ class Conversation:
             )
         else:
             entry = MessageEntry(id=message.id, parent_id=None, message=message)
-        stored = self.log.append_or_hold(entry)
+        stored = self.log.append_or_hold_entry(entry)
         if stored.id != message.id:
             message = msgspec.structs.replace(message, id=stored.id)
         if isinstance(stored, CustomMessageEntry):  # its line has one time, that of its entry
@@ -243,7 +247,7 @@ class Conversation:
 
     def recover_partial_answer(self) -> AssistantMessage | None:
         """Records an answer that a crash cut off as an aborted message; returns the message, if there was one."""
-        partial = read_unrecorded(self.log)
+        partial = read_unrecorded_answer(self.log)
         if partial is None or partial.leaf_id != self.log.leaf_id or self.log.is_read_only:
             return None
         recovered = self.record_message(partial.recovered_message())
@@ -284,7 +288,7 @@ class Conversation:
         """Returns the ids of the entries since the context was last cut or edited. Omitting a failed answer does
         not count."""
         found: list[str] = []
-        for entry in reversed(self.log.recent_path()):
+        for entry in reversed(self.log.path_since_compaction()):
             if isinstance(entry, CompactionEntry):
                 break
             if isinstance(entry, ContextEditEntry) and not self._is_failed_answer(entry.target_id):
@@ -319,7 +323,7 @@ class Conversation:
         """Inserts a message into the context; tool results are recorded as they arrive and read in call order,
         as in a resumed session."""
         if isinstance(message, SystemMessage):
-            self.declared_prompt.apply_system_message(message)
+            self.declared_prompt.record_sent_system_message(message)
             self.messages.append(message)
             return
         self.has_images = self.has_images or _has_image(message)

@@ -24,7 +24,7 @@ class SendMessage(Protocol):
     ) -> str: ...
 
 
-class DeliveryReceipt(msgspec.Struct, frozen=True, kw_only=True):
+class MessageDeliveryReceipt(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str
     outcome: DeliveryOutcome
     request_id: str | None = None
@@ -49,7 +49,7 @@ class MessageDeliveries:
         self._settled_of: tuple[object, int] = (None, 0)
         """The token of an unchanged conversation, and the number of its first messages that are known to be
         delivered."""
-        self._waiting: dict[str, list[asyncio.Future[DeliveryReceipt]]] = {}
+        self._waiting: dict[str, list[asyncio.Future[MessageDeliveryReceipt]]] = {}
 
     def note_request_sent(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:
         """Records a request that has no response headers yet. Requests with the same `stretch` token begin with the
@@ -106,12 +106,12 @@ class MessageDeliveries:
 
     async def wait_for_delivery(
         self, message_id: str, timeout: float | None = None, *, look: Callable[[], None] = lambda: None
-    ) -> DeliveryReceipt:
+    ) -> MessageDeliveryReceipt:
         """Waits for the first request that delivers the message to the model. Raises `TimeoutError`. `look` calls
         `drop_messages_not_in`, so that the call does not wait for a message that has already left the context."""
         if message_id in self._request_by_message:
             return _delivery_receipt(message_id, self._request_by_message[message_id])
-        future: asyncio.Future[DeliveryReceipt] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[MessageDeliveryReceipt] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(message_id, [])
         waiting.append(future)
         look()
@@ -130,6 +130,6 @@ class MessageDeliveries:
                 future.set_result(_delivery_receipt(message_id, request_id))
 
 
-def _delivery_receipt(message_id: str, request_id: str | None) -> DeliveryReceipt:
+def _delivery_receipt(message_id: str, request_id: str | None) -> MessageDeliveryReceipt:
     outcome: DeliveryOutcome = "dropped" if request_id is None else "delivered"
-    return DeliveryReceipt(message_id=message_id, outcome=outcome, request_id=request_id)
+    return MessageDeliveryReceipt(message_id=message_id, outcome=outcome, request_id=request_id)

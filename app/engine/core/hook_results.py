@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.compaction.compaction_plan import apply_context_edits, message_of
+from app.compaction.compaction_plan import apply_context_edits, conversation_message_of_entry
 from app.undo.change_records import RestoreChoice
 from app.values.entries import Entry
 from app.values.events import CompactionResult
@@ -66,7 +66,7 @@ class NavigationRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages of the branch that is left, without those that were removed from the context."""
-        found = (message_of(entry) for entry in apply_context_edits(self.entries))
+        found = (conversation_message_of_entry(entry) for entry in apply_context_edits(self.entries))
         return tuple(message for message in found if message is not None)
 
 
@@ -96,7 +96,7 @@ class NavigationOverride(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class ShellOverride(msgspec.Struct, frozen=True, kw_only=True):
+class UserCommandOverride(msgspec.Struct, frozen=True, kw_only=True):
     """A hook's answer to a shell command of the user: another command, a result, or a refusal."""
 
     command: str | None = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from app.agent.hooks import LoopHooks
+from app.agent.hooks import AgentLoopHooks
 from app.compaction.compaction_plan import CompactionPlan
 from app.engine.core.hook_results import (
     CompactionOverride,
@@ -16,7 +16,7 @@ from app.engine.core.hook_results import (
     NavigationOverride,
     NavigationRequest,
     RequestIds,
-    ShellOverride,
+    UserCommandOverride,
 )
 from app.engine.core.prompt_intake import PromptInput
 from app.providers.model_stream import EventCallback, PayloadCallback, RequestContext
@@ -24,8 +24,8 @@ from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message
 from app.values.models import Model
-from tools.diagnostics.problems import CodeProblem, FileChangeTexts
-from tools.running.shell_settings import SpawnPlan
+from tools.diagnostics.code_problems import CodeProblem, FileChangeTexts
+from tools.running.shell_settings import CommandToSpawn
 
 SessionSwitchReason = Literal["new", "resume", "fork"]
 """The reason why the session continues with another file."""
@@ -59,7 +59,7 @@ HOOK_ORDER: Mapping[str, tuple[str, ...]] = {
 extensions see the request, so that they see the compacted context."""
 
 
-class Hooks(LoopHooks):
+class Hooks(AgentLoopHooks):
     """The hooks of one session, with default answers. The class has more than 25 methods, because each hook is one
     method."""
 
@@ -141,11 +141,11 @@ class Hooks(LoopHooks):
 
     # Commands of the shell
 
-    async def before_user_command(self, command: str, exclude: bool) -> ShellOverride:
+    async def before_user_command(self, command: str, exclude: bool) -> UserCommandOverride:
         """A hook that is called before a shell command of the user."""
-        return ShellOverride()
+        return UserCommandOverride()
 
-    async def before_process_spawn(self, plan: SpawnPlan) -> SpawnPlan:
+    async def before_process_spawn(self, plan: CommandToSpawn) -> CommandToSpawn:
         """A hook that may change any shell command, the model's or the user's, right before it runs."""
         return plan
 

@@ -112,7 +112,7 @@ class ModelChoice:
         found = self.catalogue.find_model(model.provider, model.id)
         if found is not None or model.provider in KNOWN_PROVIDERS:
             return found
-        return self.catalogue.unlisted_model(model.provider, model.id)
+        return self.catalogue.model_with_default_limits(model.provider, model.id)
 
     def available_models(self) -> tuple[Model, ...]:
         """Returns the models whose provider has credentials, or needs none."""
@@ -121,7 +121,7 @@ class ModelChoice:
             for provider in self.catalogue.provider_ids
             # For other providers the list need not be read.
             if provider not in KNOWN_PROVIDERS or self.credentials.has_credential(provider)
-            for model in self.catalogue.models_of(provider)
+            for model in self.catalogue.models_of_provider(provider)
             if self.is_model_available(model)
         )
 

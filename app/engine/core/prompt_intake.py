@@ -11,11 +11,11 @@ PromptSource = Literal["interactive", "rpc", "print", "extension"]
 QueueWhileRunning = Literal["steer", "follow_up"]
 
 
-class RequestRefused(UserError):
+class SessionRequestRefused(UserError):
     """Raised if the session cannot do now what was requested; the text says why and what to do."""
 
 
-class MissingApiKey(RequestRefused):
+class MissingApiKey(SessionRequestRefused):
     """Raised if there is no API key for the model's provider; each interface says how to set one."""
 
     def __init__(self, provider: str) -> None:
@@ -23,11 +23,11 @@ class MissingApiKey(RequestRefused):
         self.provider = provider
 
 
-class SessionBusy(RequestRefused):
+class SessionBusy(SessionRequestRefused):
     """Raised if the session is running something that the user can stop; each interface says how."""
 
 
-class SwitchCancelled(RequestRefused):
+class SessionSwitchCancelled(SessionRequestRefused):
     """Raised if an extension cancelled the switch to another session."""
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.agent.queues import Queues
+from app.agent.message_queues import MessageQueues
 from app.engine.core.event_bus import EventBus
 from app.engine.core.prompt_intake import PromptInput
 from app.providers.failure_kinds import AnswerFailure
@@ -41,7 +41,10 @@ class PromptOutcomes:
     """The prompts of one session whose outcome clients wait for."""
 
     def __init__(
-        self, event_bus: EventBus, queues: Queues, failure_of: Callable[[AssistantMessage], AnswerFailure]
+        self,
+        event_bus: EventBus,
+        queues: MessageQueues,
+        failure_of: Callable[[AssistantMessage], AnswerFailure],
     ) -> None:
         self._event_bus = event_bus
         self._queues = queues

@@ -10,14 +10,14 @@ from app.providers.model_stream import AssistantStream
 from app.providers.shared_rate_limit import SharedRateLimit
 from app.values.usage import Usage, format_dollars, total_usage
 from app.values.user_errors import UserError
-from tools.amounts import pluralized
+from tools.number_formatting import count_with_noun
 
 
-class LimitReached(UserError):
+class UsageLimitReached(UserError):
     """Raised if a request was not sent because a limit is reached; the text names the limit."""
 
 
-class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
+class SessionUsageLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of a session's usage: requests, cost, tokens and time. None means no limit."""
 
     max_turns: int | None = None
@@ -31,12 +31,12 @@ class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum time in seconds since this process opened the session."""
 
 
-class RequestBudget:
+class SessionUsageBudget:
     """Counts the usage of a session against its limits. Sessions that share a budget share its limits."""
 
     def __init__(
         self,
-        limits: RequestLimits = RequestLimits(),  # noqa: B008  (frozen)
+        limits: SessionUsageLimits = SessionUsageLimits(),  # noqa: B008  (frozen)
         *,
         clock: Callable[[], float] = time.monotonic,
         rate_limit: SharedRateLimit | None = None,
@@ -73,17 +73,17 @@ class RequestBudget:
         self.has_refused_request = self.has_run_out = True
 
     def check_limits(self, *, is_turn: bool = False) -> None:
-        """Checks the usage limits before a request. Raises `LimitReached`."""
+        """Checks the usage limits before a request. Raises `UsageLimitReached`."""
         reached = self._reached_limit_text(is_turn=is_turn)
         if reached:
             self.has_refused_request = True
-            raise LimitReached(
+            raise UsageLimitReached(
                 f"The limit of {reached} is reached. No further request was sent. Raise the limit to "
                 "continue."
             )
         self.turns += is_turn
 
-    def count_usage(self, stream: AssistantStream) -> AssistantStream:
+    def count_usage_of_stream(self, stream: AssistantStream) -> AssistantStream:
         """Counts the usage of a request while its response arrives; returns the response's stream."""
         self._running_streams.append(stream)
         return stream
@@ -91,7 +91,7 @@ class RequestBudget:
     def _reached_limit_text(self, *, is_turn: bool) -> str:
         limits = self.limits
         if is_turn and limits.max_turns is not None and self.turns >= limits.max_turns:
-            return pluralized(limits.max_turns, "turn")
+            return count_with_noun(limits.max_turns, "turn")
         if limits.max_seconds is not None and self._clock() - self._started_at >= limits.max_seconds:
             return f"{limits.max_seconds:g} seconds"
         if limits.max_cost is None and limits.max_tokens is None:
@@ -100,5 +100,5 @@ class RequestBudget:
         if limits.max_cost is not None and used.cost.total >= limits.max_cost:
             return f"{format_dollars(limits.max_cost)} ({format_dollars(used.cost.total)} used)"
         if limits.max_tokens is not None and used.total_tokens >= limits.max_tokens:
-            return f"{pluralized(limits.max_tokens, 'token')} ({used.total_tokens:,} used)"
+            return f"{count_with_noun(limits.max_tokens, 'token')} ({used.total_tokens:,} used)"
         return ""

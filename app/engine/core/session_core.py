@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from app.agent.queues import QueuedMessage, Queues
+from app.agent.message_queues import MessageQueues, QueuedMessage
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import MessageDeliveries
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.prompt_outcomes import PromptOutcomes
-from app.engine.core.request_budget import RequestBudget
+from app.engine.core.request_budget import SessionUsageBudget
 from app.engine.core.run_events import RunStartCallbacks
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
@@ -36,7 +36,7 @@ class SessionCore:
         options: SessionOptions,
         hooks: Hooks,
         classify: ClassifyFailure,
-        budget: RequestBudget,
+        budget: SessionUsageBudget,
     ) -> None:
         self.choice = choice
         self.toolbox = toolbox
@@ -49,7 +49,7 @@ class SessionCore:
         self.usage_totals = UsageTotals(self.conversation)
         self.deliveries = MessageDeliveries()
         self.event_bus = EventBus(self.conversation, self.usage_totals, self.deliveries)
-        self.queues = Queues(
+        self.queues = MessageQueues(
             mode=options.queue_mode,
             on_change=self._on_queues_changed,
             on_removed=self._on_queued_removed,

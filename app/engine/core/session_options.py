@@ -8,24 +8,24 @@ from typing import Final
 import msgspec
 
 from app.agent.loop_ports import InterruptMode
-from app.agent.queues import QueueMode, QueueName
+from app.agent.message_queues import QueueMode, QueueName
 from app.compaction.context_meter import ContextLimits
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.retry_policy import RetryPolicy
 from app.providers.model_stream import StreamOptions
-from app.providers.stream.event_queue import DELTA_INTERVAL_SECONDS
+from app.providers.stream.event_queue import MIN_DELTA_INTERVAL_SECONDS
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import Settings
 from app.resources.settings.settings_agent import EditModeName
 from app.sessions.file.session_file import SyncTiming
 from app.values.models import Model
 from tools.edits.dialects.edit_modes import EditMode
-from tools.kernel.settings import KernelSettings
-from tools.patterns import late
-from tools.running.interceptor import InterceptRule
+from tools.kernel.kernel_settings import KernelSettings
+from tools.lazy_patterns import lazy_regex
+from tools.running.command_interceptor import CommandInterceptRule
 from tools.running.shell_settings import ShellSettings
-from tools.running.user_shell.shell_snapshot import UserShell
-from tools.workspace import ReadSettings
+from tools.running.user_shell.shell_snapshot import UserShellSnapshotCache
+from tools.session_workspace import ReadToolSettings
 
 
 class SessionOptions:
@@ -43,7 +43,7 @@ class SessionOptions:
         self.effective_settings = effective_settings or EffectiveSettings()
         self.ends_with_answer = ends_with_answer
         """Whether the program ends when its prompts are answered."""
-        self._merge_seconds = DELTA_INTERVAL_SECONDS if merges_deltas else 0
+        self._merge_seconds = MIN_DELTA_INTERVAL_SECONDS if merges_deltas else 0
         self._is_person_reading = is_person_reading
 
     def interrupt_mode(self) -> InterruptMode:
@@ -98,7 +98,7 @@ class SessionOptions:
         )
 
 
-def sync_timing(effective_settings: EffectiveSettings) -> SyncTiming:
+def session_sync_timing(effective_settings: EffectiveSettings) -> SyncTiming:
     """Returns when writes to the session file are forced onto the disk."""
     return effective_settings.settings.sessions.session_sync
 
@@ -106,7 +106,7 @@ def sync_timing(effective_settings: EffectiveSettings) -> SyncTiming:
 def shell_settings(
     effective_settings: EffectiveSettings,
     project_counts: Callable[[], Awaitable[bool]] | None = None,
-    own: UserShell | None = None,
+    own: UserShellSnapshotCache | None = None,
     *,
     has_person: bool = False,
 ) -> ShellSettings:
@@ -116,14 +116,14 @@ def shell_settings(
     chosen = _shell_settings_from(effective_settings.settings, own)
     if not has_person and effective_settings.origin("bash.autoBackground.thresholdMs") is None:
         chosen = msgspec.structs.replace(chosen, background_after_seconds=None)
-    if not effective_settings.any_from_project("shellPath", "shellCommandPrefix"):
+    if not effective_settings.is_any_set_by_project("shellPath", "shellCommandPrefix"):
         return chosen
-    otherwise = _shell_settings_from(effective_settings.without_project(), own)
+    otherwise = _shell_settings_from(effective_settings.settings_without_project(), own)
     otherwise = msgspec.structs.replace(otherwise, background_after_seconds=chosen.background_after_seconds)
     return msgspec.structs.replace(chosen, may_use_shell=project_counts, fallback=otherwise)
 
 
-def _shell_settings_from(settings: Settings, own: UserShell | None) -> ShellSettings:
+def _shell_settings_from(settings: Settings, own: UserShellSnapshotCache | None) -> ShellSettings:
     bash, shell = settings.bash, settings.shell
     return ShellSettings(
         shell_path=shell.shell_path,
@@ -139,9 +139,11 @@ def _shell_settings_from(settings: Settings, own: UserShell | None) -> ShellSett
     )
 
 
-def command_intercept_rules(settings: Settings) -> tuple[InterceptRule, ...]:
+def command_intercept_rules(settings: Settings) -> tuple[CommandInterceptRule, ...]:
     return tuple(
-        InterceptRule(pattern=one.pattern, tool=one.tool, message=one.message, ignore_case=one.ignore_case)
+        CommandInterceptRule(
+            pattern=one.pattern, tool=one.tool, message=one.message, ignore_case=one.ignore_case
+        )
         for one in settings.bash.interceptor.rules
     )
 
@@ -159,7 +161,9 @@ def kernel_settings(
         counts = await project_counts() if project_counts is not None else True
         is_theirs = effective_settings.origin("eval.python") == "project"
         settings = (
-            effective_settings.settings if counts or not is_theirs else effective_settings.without_project()
+            effective_settings.settings
+            if counts or not is_theirs
+            else effective_settings.settings_without_project()
         )
         return settings.eval.python, uses_folder()
 
@@ -171,13 +175,15 @@ def kernel_settings(
     )
 
 
-def settings_of_read_tool(effective_settings: EffectiveSettings) -> ReadSettings:
-    return ReadSettings(resizes_images=effective_settings.settings.images.auto_resize)
+def settings_of_read_tool(effective_settings: EffectiveSettings) -> ReadToolSettings:
+    return ReadToolSettings(resizes_images=effective_settings.settings.images.auto_resize)
 
 
 # How the answering model is asked to write edits: as the settings say, else as its family was trained
 
-_PATCH_TRAINED_MODELS: Final = late(r"(?:^|[/.:])(?:openai[/.])?(?:gpt-[5-9]|codex)|-codex", re.IGNORECASE)
+_MODELS_TRAINED_ON_PATCH_EDITS: Final = lazy_regex(
+    r"(?:^|[/.:])(?:openai[/.])?(?:gpt-[5-9]|codex)|-codex", re.IGNORECASE
+)
 
 
 def edit_tool_mode(effective_settings: EffectiveSettings, choice: ModelChoice) -> EditMode:
@@ -204,4 +210,4 @@ def _edit_mode_for_model(model: Model | None) -> EditMode:
     said = (model.compat or {}).get("editMode")
     if said in ("replace", "anchored", "patch"):
         return said
-    return "patch" if _PATCH_TRAINED_MODELS.search(model.id) else "replace"
+    return "patch" if _MODELS_TRAINED_ON_PATCH_EDITS.search(model.id) else "replace"

@@ -9,15 +9,15 @@ import msgspec
 
 from app.values.content import ToolCall
 from app.values.messages import ToolDeclaration
-from tools.base import Tool, ToolContext, make_plain_card
-from tools.edits.named_files import EDITING_TOOLS
-from tools.effects import NO_EFFECTS, CallFiles, Effects
+from tools.call_effects import NO_CALL_EFFECTS, Effects, FilesOfRecordedCall
+from tools.edits.files_named_by_edits import EDITING_TOOL_NAMES
 from tools.files.paths import display_path
-from tools.results import Card, ToolKind, ToolResult
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import Tool, ToolContext, make_generic_tool_card
+from tools.tool_result_values import Card, ToolKind, ToolResult
 
 
-class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
+class EnabledToolPatterns(msgspec.Struct, frozen=True, kw_only=True):
     """The tools chosen by the command line and the settings. Patterns may contain `*`."""
 
     allowed_patterns: tuple[str, ...] | None = None
@@ -26,7 +26,7 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
     removed_patterns: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, names: Iterable[str]) -> "ToolChoice":
+    def parse(cls, names: Iterable[str]) -> "EnabledToolPatterns":
         """Parses a list of tool names, or of `+name` and `-name` changes to the defaults; mixing both is an error."""
         plain = tuple(name for name in names if name[:1] not in "+-")
         add = tuple(name[1:] for name in names if name.startswith("+"))
@@ -66,7 +66,7 @@ class Toolbox:
     def __init__(
         self,
         tools: Callable[["Toolbox"], Iterable[Tool]],
-        workspace: Workspace,
+        workspace: SessionWorkspace,
     ) -> None:
         """Creates an empty toolbox. `tools` makes the built-in tools when they are first needed, after the first
         paint. The tool `edit` among them is declared in the model's edit mode."""
@@ -74,7 +74,7 @@ class Toolbox:
         self._initial_tools = tools
         self._fill_lock = threading.RLock()
         self._is_filled = self._is_being_filled = False
-        self._tool_choices: list[ToolChoice] = []
+        self._tool_choices: list[EnabledToolPatterns] = []
         """The tool choices of command line and settings so far, the latest last."""
         self._tools: dict[str, Tool] = {}
         self._owners: dict[str, list[tuple[str, Tool]]] = {}
@@ -119,14 +119,14 @@ class Toolbox:
         self._change_count += 1
         self._snapshot = None
 
-    def choose_tools(self, choice: ToolChoice) -> None:
+    def choose_tools(self, choice: EnabledToolPatterns) -> None:
         with self._fill_lock:
             if self._is_filled:
                 self._apply_tool_choice(choice)
             else:
                 self._tool_choices.append(choice)
 
-    def _apply_tool_choice(self, choice: ToolChoice) -> None:
+    def _apply_tool_choice(self, choice: EnabledToolPatterns) -> None:
         if choice.allowed_patterns is not None:
             self._active = [
                 name for name in self._tools if _matches_any_pattern(name, choice.allowed_patterns)
@@ -196,7 +196,7 @@ class Toolbox:
                 change_count=changes,
                 active=active,
                 callable=_add_alias_names({**self._callable_tools(all_), **active}),
-                declared=tool_declarations(active),
+                declared=sorted_tool_declarations(active),
             )
         return told
 
@@ -249,24 +249,24 @@ class Toolbox:
         tool = self.callable_tools().get(name) or self._registered_tools.get(name)
         if tool is None:
             return None
-        from tools.schema import convert_to_arguments_struct, normalise_arguments  # noqa: PLC0415  (with the first tools)
+        from tools.argument_schema import convert_to_arguments_struct, normalise_tool_arguments  # noqa: PLC0415  (with the first tools)
 
         context = ToolContext(call_id="", cwd=self.workspace.cwd, workspace=self.workspace)
         try:
             return tool.effects_of(
-                convert_to_arguments_struct(tool, normalise_arguments(tool, dict(arguments))), context
+                convert_to_arguments_struct(tool, normalise_tool_arguments(tool, dict(arguments))), context
             )
         except Exception:  # noqa: BLE001  (a tool's own functions; its call is answered with what is wrong)
             return None
 
-    def files_of_call(self, call: ToolCall) -> CallFiles:
+    def files_of_call(self, call: ToolCall) -> FilesOfRecordedCall:
         """Returns the files of a stored tool call, as the tool with its name reports them now; empty without
         such a tool. Reads the file system."""
-        effects = self.effects_of_call(call.name, call.arguments) or NO_EFFECTS
+        effects = self.effects_of_call(call.name, call.arguments) or NO_CALL_EFFECTS
         kinds = {path: self._file_kind(path) for path in effects.reads}
         files = [path for path in effects.reads if kinds[path] != "directory"]
         there = [path for path in files if kinds[path]]
-        return CallFiles(
+        return FilesOfRecordedCall(
             reads=tuple(display_path(path, self.workspace.cwd) for path in there or files),
             writes=tuple(display_path(path, self.workspace.cwd) for path in effects.writes),
         )
@@ -299,11 +299,11 @@ class Toolbox:
         plain card."""
         tool = self._registered_tools.get(call.name) or self._unlisted_sources().get(call.name)
         if tool is None:
-            return make_plain_card(call.name, call.arguments, result)
+            return make_generic_tool_card(call.name, call.arguments, result)
         try:
             return tool.card(call.arguments, result)
         except Exception:  # noqa: BLE001  (arguments may be partial or a model's nonsense)
-            return make_plain_card(call.name, call.arguments, result)
+            return make_generic_tool_card(call.name, call.arguments, result)
 
 
 class _ToolSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -318,16 +318,16 @@ class _ToolSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _add_alias_names(active: Mapping[str, Tool]) -> Mapping[str, Tool]:
-    names = [name for name in EDITING_TOOLS if name in active]
+    names = [name for name in EDITING_TOOL_NAMES if name in active]
     if len(names) != 1:
         return active
     from tools.edits.edit_arguments import run_edit  # noqa: PLC0415  (with the first tools)
 
     tool = active[names[0]]
-    return {**dict.fromkeys(EDITING_TOOLS, tool), **active} if tool.run is run_edit else active
+    return {**dict.fromkeys(EDITING_TOOL_NAMES, tool), **active} if tool.run is run_edit else active
 
 
-def tool_declarations(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:
+def sorted_tool_declarations(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:
     """Returns the declarations of tools, sorted, so that the order of registration does not change the prompt."""
     return tuple(
         ToolDeclaration(name=tool.name, description=tool.description, parameters=tool.schema)

@@ -1,9 +1,9 @@
 """Tokens and costs of a session, and the size of its context. Constant work per message."""
 
-from app.compaction.context_meter import ContextMeter
+from app.compaction.context_meter import ContextTokenMeter
 from app.engine.core.context_usage import ContextUsage
 from app.engine.core.conversation import Conversation
-from app.sessions.stats import SessionCounts
+from app.sessions.session_stats import SessionCounts
 from app.values.messages import Message
 from app.values.models import Model
 
@@ -13,7 +13,7 @@ class UsageTotals:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._meter = ContextMeter()
+        self._meter = ContextTokenMeter()
         self.reset()
 
     def reset(self) -> None:

@@ -52,7 +52,7 @@ async def ask_question(
 ClientApprovalPolicy = Literal["unknown", "ask", "deny"]
 
 
-class SharedPermissions:
+class SharedPermissionState:
     """The state that the permission gates of a session and of its helpers share: the client's policy, and an event
     for changes of mode and rules."""
 
@@ -72,10 +72,10 @@ class SharedPermissions:
         self.note_rules_changed()
 
 
-class RuleChangeWatch:
+class PermissionChangeWatch:
     """Notices changes of permission mode and rules while a question is open, so that the call is judged again."""
 
-    def __init__(self, options: SessionOptions, event_bus: EventBus, shared: SharedPermissions) -> None:
+    def __init__(self, options: SessionOptions, event_bus: EventBus, shared: SharedPermissionState) -> None:
         self._effective_settings = options.effective_settings
         self._event_bus = event_bus
         self.shared = shared
@@ -83,7 +83,7 @@ class RuleChangeWatch:
 
     def _reread_settings(self) -> None:
         """Reads the settings again, since another program or the user may have added a rule meanwhile."""
-        self._event_bus.warn_of_each(self._effective_settings.reload_changed())
+        self._event_bus.warn_of_each(self._effective_settings.reload_changed_files())
 
     async def wait_for_answer(
         self,

@@ -9,19 +9,19 @@ import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
-from app.engine.files.file_restorer import CompletedRestore, FileRestorer
-from app.engine.files.session_files import DiffSource, SessionFiles
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.files.file_restorer import CompletedFileRestore, FileRestorer
+from app.engine.files.session_files import DiffSource, SessionFileChanges
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.undo.review.review_records import (
     REVIEW_ENTRY_TYPE,
-    Decisions,
-    Remark,
-    ReviewData,
-    decisions_on,
-    remarks_text,
+    ReviewDecisions,
+    ReviewEntryData,
+    ReviewRemark,
+    review_decisions_on_branch,
     review_entry_data,
+    review_remarks_text,
 )
-from app.undo.review.reviewed_files import CurrentFile, ReviewedChanges, ReviewedFile, ReviewedHunk
+from app.undo.review.reviewed_files import ReviewedChanges, ReviewedFile, ReviewedFileOnDisk, ReviewedHunk
 from app.values.events import EntryAppended
 from app.values.user_errors import UserError
 
@@ -38,18 +38,18 @@ class ChangeReview(msgspec.Struct, frozen=True):
 
     conversation: Conversation
     event_bus: EventBus
-    files: SessionFiles
+    files: SessionFileChanges
     file_restorer: FileRestorer
-    masking: SessionMask
+    masking: SessionSecretMask
 
     async def changes(self, of: DiffSource) -> ReviewedChanges:
         """Returns the changed files with their hunks. Raises `UserError`."""
-        differences = await self.files.find_differences(of)
+        differences = await self.files.changes_since(of)
         return await asyncio.to_thread(ReviewedChanges, differences)
 
-    async def current_file(self, file: ReviewedFile) -> CurrentFile | str:
+    async def reviewed_file_on_disk(self, file: ReviewedFile) -> ReviewedFileOnDisk | str:
         """Returns the reviewed file as it is on the disk now, or why none of its hunks can be taken back."""
-        return await self.files.plan_with_restores(lambda restores: restores.current_file(file))
+        return await self.files.plan_with_restores(lambda restores: restores.reviewed_file_on_disk(file))
 
     def conflict_lines(self, path: str) -> str:
         """Returns the lines that could not be merged; always empty, since these changes are written already."""
@@ -57,24 +57,24 @@ class ChangeReview(msgspec.Struct, frozen=True):
         return ""
 
     @property
-    def decisions(self) -> Decisions:
+    def decisions(self) -> ReviewDecisions:
         """The review decisions on this branch: the hunks that are kept, and the remarks that are not sent yet."""
-        return decisions_on(self.conversation.log.path_to())
+        return review_decisions_on_branch(self.conversation.log.path_to())
 
     async def change_hunks(
         self, changes: ReviewedChanges, path: str, keys: frozenset[str]
-    ) -> CompletedRestore:
+    ) -> CompletedFileRestore:
         """Takes hunks of a file back, or puts taken hunks back, and records it; `report_to_model` tells the
         model. Raises `UserError`, with the file unchanged."""
         file = await asyncio.to_thread(changes.file, path)
         if file is None or not keys or not keys <= {hunk.key for hunk in file.hunks}:
             raise NoSuchHunk(f"{path}: these changes no longer exist. List the changes again.")
-        plan = await self.files.plan_with_restores(lambda restores: restores.plan_hunks(file, keys))
+        plan = await self.files.plan_with_restores(lambda restores: restores.plan_hunk_toggle(file, keys))
         done = await self._carry_out_restore(plan, path)
         changes.note_taken_back(path, file.taken_back_hunks ^ keys)
         return done
 
-    async def _carry_out_restore(self, plan: "RestorePlan", path: str) -> CompletedRestore:
+    async def _carry_out_restore(self, plan: "RestorePlan", path: str) -> CompletedFileRestore:
         done = await self.file_restorer.carry_out_restore(plan, is_told=False)
         if done.entry_id is None:
             why = next(
@@ -109,15 +109,15 @@ class ChangeReview(msgspec.Struct, frozen=True):
 
     def keep_hunks(self, keys: frozenset[str]) -> None:
         """Records that the reviewer keeps these hunks."""
-        self._record_review(ReviewData(kept=tuple(sorted(keys))))
+        self._record_review(ReviewEntryData(kept=tuple(sorted(keys))))
 
     def reopen_hunks(self, keys: frozenset[str]) -> None:
         """Records that the reviewer will decide about these hunks again."""
-        self._record_review(ReviewData(opened=tuple(sorted(keys))))
+        self._record_review(ReviewEntryData(opened=tuple(sorted(keys))))
 
-    async def add_remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
+    async def add_remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> ReviewRemark:
         """Records a remark about a hunk, with its secrets masked, until it is sent."""
-        remark = Remark(
+        remark = ReviewRemark(
             key=hunk.key,
             path=file.path,
             first=hunk.first_line,
@@ -125,18 +125,18 @@ class ChangeReview(msgspec.Struct, frozen=True):
             text=await self.masking.mask_text(text, "your comment"),
             patch=await self.masking.mask_text(hunk.patch, "the commented lines"),
         )
-        self._record_review(ReviewData(remarks=(remark,)))
+        self._record_review(ReviewEntryData(remarks=(remark,)))
         return remark
 
     def close_remarks(self, ids: frozenset[str]) -> None:
         """Records that remarks were sent or dropped, so that they no longer wait."""
-        self._record_review(ReviewData(closed=tuple(sorted(ids))))
+        self._record_review(ReviewEntryData(closed=tuple(sorted(ids))))
 
     def message(self) -> str:
         """Returns the prompt that sends all remarks that wait to the model; empty if there are none."""
         remarks = self.decisions.remarks
-        return remarks_text(remarks) if remarks else ""
+        return review_remarks_text(remarks) if remarks else ""
 
-    def _record_review(self, data: ReviewData) -> None:
+    def _record_review(self, data: ReviewEntryData) -> None:
         entry = self.conversation.record_custom_entry(REVIEW_ENTRY_TYPE, review_entry_data(data))
         self.event_bus.publish_now(EntryAppended(entry=entry))

@@ -6,21 +6,21 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.undo.change_lists import Differences, FileDifference
-from tools.filemap.symbols import Symbol
+from app.undo.change_lists import ChangedFileList, ChangedFileRow
+from tools.filemap.file_map import Symbol
 
 _MAX_FILES, _MAX_BYTES, _MAX_SECONDS = 30, 1 << 20, 2.0
 _MAX_NAMED_SYMBOLS = 8
 _HUNK_HEADER = re.compile(r"@@ -\S+ \+(\d+)(?:,\d+)? @@")
 
 
-async def changed_symbols(found: Differences) -> dict[str, str]:
+async def changed_symbols(found: ChangedFileList) -> dict[str, str]:
     """Returns the functions, classes and other symbols that a diff touches, by path (`Boat.row, oars and 3
     more`), for the first files and within two seconds."""
     return await asyncio.to_thread(_find_symbols, found)
 
 
-def _find_symbols(found: Differences) -> dict[str, str]:
+def _find_symbols(found: ChangedFileList) -> dict[str, str]:
     ends = time.monotonic() + _MAX_SECONDS
     told: dict[str, str] = {}
     for file in found.files[:_MAX_FILES]:
@@ -34,8 +34,8 @@ def _find_symbols(found: Differences) -> dict[str, str]:
     return told
 
 
-def _symbol_names(file: FileDifference, patch: str, source: bytes | None) -> Iterator[str]:
-    from tools.filemap.file_mapper import map_text  # noqa: PLC0415  (parsers are loaded when there is something to parse)
+def _symbol_names(file: ChangedFileRow, patch: str, source: bytes | None) -> Iterator[str]:
+    from tools.filemap.file_mapper import make_file_map_of_text  # noqa: PLC0415  (parsers are loaded when there is something to parse)
 
     lines = _changed_line_numbers(patch)
     try:
@@ -46,7 +46,7 @@ def _symbol_names(file: FileDifference, patch: str, source: bytes | None) -> Ite
             source = place.read_bytes()
         if source is None or len(source) > _MAX_BYTES:
             return
-        symbols = map_text(source, place.name, deadline_seconds=0.5).symbols
+        symbols = make_file_map_of_text(source, place.name, deadline_seconds=0.5).symbols
     except OSError:
         return
     for line in lines:

@@ -6,8 +6,13 @@ from typing import Literal
 
 from app.engine.commands import response_data
 from app.engine.commands.session_command import omit_none_fields, require_entry_exists, session_command
-from app.engine.files.file_restorer import RedoRestore, RestoreRequest, RestoreToEntry, UndoLastPrompts
-from app.engine.files.session_files import DiffSource, GitDiff, PromptDiff, SessionDiff
+from app.engine.files.file_restorer import (
+    RestoreFilesToEntry,
+    RestoreRequest,
+    UndoFilesOfLastPrompts,
+    UndoLastRestore,
+)
+from app.engine.files.session_files import DiffSource, GitDiffRequest, PromptDiffRequest, SessionDiffRequest
 from app.engine.session import Session
 from app.undo.change_records import RestoreChoice
 from app.undo.restore_plan import RestorePlan
@@ -17,7 +22,7 @@ from app.values.user_errors import UserError
 
 @session_command("File changes on this branch", answer="files")
 async def get_file_changes(session: Session) -> Sequence[response_data.RestoreRow]:
-    plan = await session.file_restorer.plan_restore(RestoreToEntry(entry_id=None))
+    plan = await session.file_restorer.plan_restore(RestoreFilesToEntry(entry_id=None))
     return await _preview_rows(plan, diffs=False)
 
 
@@ -31,7 +36,7 @@ async def get_diff(
     entry_id: str | None = None,
     patch: bool = True,
 ) -> response_data.FileDifferences:
-    found = await session.files.find_differences(_diff_source(session, of, entry_id))
+    found = await session.files.changes_since(_diff_source(session, of, entry_id))
     text, lacking = await asyncio.to_thread(found.patches) if patch else (None, ())
     return omit_none_fields(
         title=found.title,
@@ -65,7 +70,7 @@ async def preview_undo(session: Session, count: int = 1, diffs: bool = False) ->
 
 @session_command("Preview a redo")
 async def preview_redo(session: Session, diffs: bool = False) -> response_data.RestorePreview:
-    return await _preview_data(session, RedoRestore(), diffs)
+    return await _preview_data(session, UndoLastRestore(), diffs)
 
 
 @session_command("Preview a restore of files", "To an entry, or to the beginning without one.")
@@ -92,7 +97,7 @@ async def undo_files(
 async def redo_files(
     session: Session, choices: dict[str, RestoreChoice] | None = None, digest: str | None = None
 ) -> response_data.RestoredFiles:
-    return await _restore_files(session, RedoRestore(), choices, digest)
+    return await _restore_files(session, UndoLastRestore(), choices, digest)
 
 
 @session_command(
@@ -108,10 +113,10 @@ async def restore_files(
     return await _restore_files(session, _entry_request(session, entry_id), choices, digest)
 
 
-def _undo_request(count: int) -> UndoLastPrompts:
+def _undo_request(count: int) -> UndoFilesOfLastPrompts:
     if count < 1:
         raise UserError("count must be at least 1: it is the number of prompts to undo.")
-    return UndoLastPrompts(count=count)
+    return UndoFilesOfLastPrompts(count=count)
 
 
 def _diff_source(
@@ -120,12 +125,16 @@ def _diff_source(
     if entry_id is not None and of != "prompt":
         raise UserError("entryId can only be given together with of=prompt.")
     require_entry_exists(session, entry_id)
-    return {"session": SessionDiff(), "prompt": PromptDiff(entry_id=entry_id), "git": GitDiff()}[of]
+    return {
+        "session": SessionDiffRequest(),
+        "prompt": PromptDiffRequest(entry_id=entry_id),
+        "git": GitDiffRequest(),
+    }[of]
 
 
-def _entry_request(session: Session, entry_id: str | None) -> RestoreToEntry:
+def _entry_request(session: Session, entry_id: str | None) -> RestoreFilesToEntry:
     require_entry_exists(session, entry_id)
-    return RestoreToEntry(entry_id=entry_id)
+    return RestoreFilesToEntry(entry_id=entry_id)
 
 
 async def _preview_data(session: Session, asked: RestoreRequest, diffs: bool) -> response_data.RestorePreview:

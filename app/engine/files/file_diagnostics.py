@@ -10,36 +10,36 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from app.agent.abort import Abort, Aborted
+from app.agent.abort_signal import Aborted, AbortSignal
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.run_events import RunStartCallbacks
 from app.engine.core.session_options import SessionOptions
-from app.engine.files.session_files import SessionFiles
-from app.engine.files.texts_before_change import TextsBeforeChange, current_hashes
+from app.engine.files.session_files import SessionFileChanges
+from app.engine.files.texts_before_change import FileTextsBeforeChange, current_file_hashes
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.permissions.permission_gate import PermissionGate
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.resources.settings.settings_tools import DiagnosticSettings
 from app.values.diagnostics import Diagnostic, DiagnosticsEnd, DiagnosticsStart
 from app.values.messages import AssistantMessage, CustomMessage
 from app.values.wire import to_wire
-from tools.base import ToolError
+from tools.call_effects import Effects, ProgramOfCall
+from tools.diagnostics.code_problems import CodeProblem, FileChangeTexts, sort_code_problems
 from tools.diagnostics.output_parsers import MAX_SHOWN_PROBLEM_CHARS, clean_problem_text
-from tools.diagnostics.problems import CodeProblem, FileChangeTexts, sort_problems
-from tools.effects import Effects, Program
-from tools.files.path_arguments import withheld_files
+from tools.files.path_arguments import find_withheld_files
 from tools.running.shell_settings import command_environment
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolError
 
 if TYPE_CHECKING:
-    from tools.diagnostics.checkers import CheckedFolder, CheckerCommand
+    from tools.diagnostics.checkers import CheckedProjectFolder, CheckerCommand
     from tools.diagnostics.problem_comparison import NewCodeProblems
 
 FileItem = TypeVar("FileItem", FileChangeTexts, CodeProblem)
 DIAGNOSTICS_MESSAGE_TYPE = "diagnostics"
-MAX_SHOWN_PROBLEMS = 20
-MAX_REPORTS_PER_PROMPT: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
+MAX_SHOWN_DIAGNOSTICS = 20
+MAX_DIAGNOSTIC_REPORTS_PER_PROMPT: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
 """The maximum number of reports that the agent gets within one prompt."""
 
 
@@ -48,13 +48,13 @@ class SessionDiagnostics:
 
     def __init__(
         self,
-        workspace: Workspace,
+        workspace: SessionWorkspace,
         *,
         hooks: Hooks,
-        files: SessionFiles,
+        files: SessionFileChanges,
         permits: PermissionGate,
         standing: PermissionContext,
-        masking: SessionMask,
+        masking: SessionSecretMask,
         event_bus: EventBus,
         options: SessionOptions,
         next_run: RunStartCallbacks,
@@ -66,7 +66,7 @@ class SessionDiagnostics:
         self._masking = masking
         self._event_bus = event_bus
         self._options = options
-        self._changed_texts = TextsBeforeChange(
+        self._changed_texts = FileTextsBeforeChange(
             workspace,
             is_wanted=lambda: self._diagnostic_settings.when != "off",
             kept=files.stored_content_by_hash,
@@ -102,28 +102,30 @@ class SessionDiagnostics:
         self._changed_texts.forget_texts()
         self._checked_hashes = {}
 
-    async def check_after_calls(self, abort: Abort) -> CustomMessage | None:
+    async def check_after_calls(self, abort: AbortSignal) -> CustomMessage | None:
         """Returns the report of new problems to send with the results of tool calls, if the settings ask for it."""
         return await self._run_checks("edit", abort) if self._diagnostic_settings.when == "edit" else None
 
-    async def check_at_run_end(self, last: AssistantMessage | None, abort: Abort) -> CustomMessage | None:
+    async def check_at_run_end(
+        self, last: AssistantMessage | None, abort: AbortSignal
+    ) -> CustomMessage | None:
         """Returns the report of new problems to send when the agent would stop; None when its answer failed."""
         if self._diagnostic_settings.when == "off" or last is None or last.stop_reason != "stop":
             return None
         return await self._run_checks("turn", abort)
 
-    async def _run_checks(self, when: Literal["turn", "edit"], abort: Abort) -> CustomMessage | None:
+    async def _run_checks(self, when: Literal["turn", "edit"], abort: AbortSignal) -> CustomMessage | None:
         heard = self._changed_texts.change_count
         if heard == self._changes_at_start:
             return None
-        if self._report_counts[when] >= MAX_REPORTS_PER_PROMPT[when]:
+        if self._report_counts[when] >= MAX_DIAGNOSTIC_REPORTS_PER_PROMPT[when]:
             self._changes_at_last_check = heard
-        if self._report_counts[when] >= MAX_REPORTS_PER_PROMPT[when] or abort.is_set:
+        if self._report_counts[when] >= MAX_DIAGNOSTIC_REPORTS_PER_PROMPT[when] or abort.is_set:
             return None
         changed = await asyncio.to_thread(
             lambda: self._without_hidden_files(self._changed_texts.changed_files())
         )
-        now = current_hashes(changed)
+        now = current_file_hashes(changed)
         if not changed or now == self._checked_hashes:
             self._changes_at_last_check = heard
             return None
@@ -141,7 +143,9 @@ class SessionDiagnostics:
         if not fresh or abort.is_set:
             return None
         self._report_counts[when] += 1
-        self._reported_problems.update(problem.line_independent_key for problem in fresh[:MAX_SHOWN_PROBLEMS])
+        self._reported_problems.update(
+            problem.line_independent_key for problem in fresh[:MAX_SHOWN_DIAGNOSTICS]
+        )
         return _problems_message(end)
 
     async def _find_problems(
@@ -163,7 +167,7 @@ class SessionDiagnostics:
         tellable = await asyncio.to_thread(self._without_hidden_files, [*found.problems, *said])
         fresh = self._unreported_problems(tellable)
         shown = await asyncio.to_thread(
-            self._display_problems, fresh[:MAX_SHOWN_PROBLEMS], ground.root_folder
+            self._display_problems, fresh[:MAX_SHOWN_DIAGNOSTICS], ground.root_folder
         )
         # A program may quote parts of a secret; its output is cut before any part would remain visible.
         broken = tuple(
@@ -175,30 +179,30 @@ class SessionDiagnostics:
     def _without_hidden_files(self, found: Sequence[FileItem]) -> list[FileItem]:
         """Returns those of the items whose files the model may read, because linters quote the code that they check."""
         real = {one.path: os.path.realpath(one.path) for one in found}
-        back = withheld_files(self._workspace, ((path, path) for path in set(real.values())))
+        back = find_withheld_files(self._workspace, ((path, path) for path in set(real.values())))
         return [one for one in found if real[one.path] not in back]
 
-    async def _checked_folder(self) -> "CheckedFolder":
-        from tools.diagnostics.checkers import CheckedFolder  # noqa: PLC0415  (as above)
+    async def _checked_folder(self) -> "CheckedProjectFolder":
+        from tools.diagnostics.checkers import CheckedProjectFolder  # noqa: PLC0415  (as above)
 
         is_trusted = await self._permission_context.check_trust()
         # An untrusted folder's programs run only in the sandbox, away from the user's files.
         uses_folder = is_trusted or (
             self._permission_context.has_nothing_to_trust() and self._permissions.boxes.are_in_force
         )
-        return CheckedFolder(
+        return CheckedProjectFolder(
             root_folder=await asyncio.to_thread(os.path.realpath, self._workspace.cwd),
             is_folder_trusted=uses_folder,
             environment=command_environment(self._workspace.shell_settings()),
         )
 
     async def _allowed_checkers(
-        self, changed: list[FileChangeTexts], ground: "CheckedFolder"
+        self, changed: list[FileChangeTexts], ground: "CheckedProjectFolder"
     ) -> "tuple[list[CheckerCommand], list[str]]":
-        from tools.diagnostics.problem_comparison import plan_checker_runs  # noqa: PLC0415  (as above)
+        from tools.diagnostics.problem_comparison import plan_checkers_for_changes  # noqa: PLC0415  (as above)
 
         commands = await self._checker_commands()
-        starts, failures = await asyncio.to_thread(plan_checker_runs, commands, changed, ground)
+        starts, failures = await asyncio.to_thread(plan_checkers_for_changes, commands, changed, ground)
         if starts and (self._workspace.local_processes is None or not self._workspace.has_local_files):
             return [], [
                 "Diagnostics run on local files only, and this session's files are on another machine"
@@ -217,7 +221,9 @@ class SessionDiagnostics:
         deny rules apply to a program's name and path."""
         program, *words = start.argv
         for name in (program, program.rpartition("/")[2]):
-            line = Program(language="shell", code=shlex.join((name, *words)), folder=str(self._workspace.cwd))
+            line = ProgramOfCall(
+                language="shell", code=shlex.join((name, *words)), folder=str(self._workspace.cwd)
+            )
             decision = self._permissions.judge_effects(Effects(runs=line), tool="bash")
             if decision.outcome == "refuse":
                 return decision.decided_by
@@ -226,16 +232,19 @@ class SessionDiagnostics:
     async def _checker_commands(self) -> dict[str, tuple[str, ...]]:
         chosen = self._diagnostic_settings
         if not await self._permission_context.check_trust():
-            chosen = self._options.effective_settings.without_project().diagnostics
+            chosen = self._options.effective_settings.settings_without_project().diagnostics
         return {
             glob: (said,) if isinstance(said, str) else tuple(said) for glob, said in chosen.commands.items()
         }
 
     async def _run_checkers(
-        self, starts: "Sequence[CheckerCommand]", changed: list[FileChangeTexts], ground: "CheckedFolder"
+        self,
+        starts: "Sequence[CheckerCommand]",
+        changed: list[FileChangeTexts],
+        ground: "CheckedProjectFolder",
     ) -> "NewCodeProblems":
         from tools.diagnostics.checker_runs import CheckerEnvironment  # noqa: PLC0415  (as above)
-        from tools.diagnostics.problem_comparison import NewCodeProblems, find_new_problems  # noqa: PLC0415  (as above)
+        from tools.diagnostics.problem_comparison import NewCodeProblems, find_new_code_problems  # noqa: PLC0415  (as above)
 
         processes = self._workspace.local_processes
         assert processes is not None
@@ -251,14 +260,14 @@ class SessionDiagnostics:
             private_folder=self._workspace.private_folder,
         )
         async with self._permissions.boxes.watch_for_autorun_files(box, "checker", self._event_bus.warn):
-            return await find_new_problems(starts, changed, ground, around)
+            return await find_new_code_problems(starts, changed, ground, around)
 
     def _unreported_problems(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
         """Returns the problems, sorted, that were not reported in this run, also if their line numbers
         changed."""
         told = self._reported_problems.copy()
         fresh: list[CodeProblem] = []
-        for problem in sort_problems(problems):
+        for problem in sort_code_problems(problems):
             if told[problem.line_independent_key]:
                 told[problem.line_independent_key] -= 1
             else:

@@ -6,31 +6,31 @@ from app.engine.core.delivery import SendMessage
 from app.engine.core.session_core import SessionCore
 from app.engine.files.file_diagnostics import SessionDiagnostics
 from app.engine.files.file_restorer import FileRestorer
-from app.engine.files.memory_notes import MemoryNotes
+from app.engine.files.memory_notes import MemoryNoteWriter
 from app.engine.files.pending_changes import PendingChanges
-from app.engine.files.session_files import SessionFiles
+from app.engine.files.session_files import SessionFileChanges
 from app.engine.permissions.permission_gate import PermissionGate
-from app.engine.secrets.session_mask import SessionMask
-from app.undo.content_store import UndoConfig
+from app.engine.secrets.session_mask import SessionSecretMask
+from app.undo.content_store import UndoStoreSettings
 from app.values.events import FileChanged
-from tools.base import FileChange
+from tools.tool_definition import FileChange
 
 
-class FileParts:
+class SessionFileParts:
     """The session's parts for files: undo and restores, staged changes, and diagnostics of changed files."""
 
     def __init__(
         self,
         core: SessionCore,
-        place: UndoConfig | None,
+        place: UndoStoreSettings | None,
         permits: PermissionGate,
-        masking: SessionMask,
+        masking: SessionSecretMask,
         *,
         send: SendMessage,
         require_idle: Callable[[str], None],
     ) -> None:
         self._event_bus = core.event_bus
-        self.session_files = SessionFiles(
+        self.session_files = SessionFileChanges(
             conversation=core.conversation,
             workspace=core.workspace,
             event_bus=core.event_bus,
@@ -57,7 +57,7 @@ class FileParts:
             options=core.options,
             next_run=core.run_start,
         )
-        self.notes = MemoryNotes(core.workspace, masking, send)
+        self.notes = MemoryNoteWriter(core.workspace, masking, send)
         self.file_restorer = FileRestorer(core.conversation, self.session_files, send, require_idle)
         core.workspace.mutations.subscribe(self._on_file_change)
 

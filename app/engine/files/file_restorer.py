@@ -7,8 +7,13 @@ import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import SendMessage
-from app.engine.files.session_files import SessionFiles
-from app.undo.change_records import RestoreChoice, RestoredData, RestoredHunk, restored_of
+from app.engine.files.session_files import SessionFileChanges
+from app.undo.change_records import (
+    FileRestoreData,
+    RestoreChoice,
+    RestoredHunkData,
+    file_restore_data_of_entry,
+)
 from app.values.entries import CustomEntry, CustomMessageEntry, Entry
 from app.values.messages import CustomMessage
 from app.values.user_errors import UserError
@@ -16,56 +21,56 @@ from app.values.user_errors import UserError
 if TYPE_CHECKING:
     from app.undo.restore_plan import RestorePlan
 
-RESTORE_MESSAGE_TYPE = "bayou.files_put_back"
+FILE_RESTORE_MESSAGE_TYPE = "bayou.files_put_back"
 """The type of the message that reports a restore to the model and in the transcript."""
-_MAX_NAMED_FILES = 50
+_MAX_FILES_NAMED_IN_REPORT = 50
 RestoreChoices = Mapping[str, RestoreChoice]
 """The user's choices in a restore by path; other files follow the plan."""
-NO_RESTORE_CHOICES: RestoreChoices = {}
+RESTORE_ALL_AS_PLANNED: RestoreChoices = {}
 
 
-class UndoLastPrompts(msgspec.Struct, frozen=True, kw_only=True):
+class UndoFilesOfLastPrompts(msgspec.Struct, frozen=True, kw_only=True):
     """A request to undo the file changes of the last prompts that changed files."""
 
     count: int = 1
 
 
-class RedoRestore(msgspec.Struct, frozen=True, kw_only=True):
+class UndoLastRestore(msgspec.Struct, frozen=True, kw_only=True):
     """A request to undo the last restore of files."""
 
 
-class RestoreToEntry(msgspec.Struct, frozen=True, kw_only=True):
+class RestoreFilesToEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A request to restore the files as of an entry: before it if it is a prompt, else after it; None: before
     everything."""
 
     entry_id: str | None
 
 
-RestoreRequest = UndoLastPrompts | RedoRestore | RestoreToEntry
+RestoreRequest = UndoFilesOfLastPrompts | UndoLastRestore | RestoreFilesToEntry
 
 
-class CompletedRestore(msgspec.Struct, frozen=True, kw_only=True):
+class CompletedFileRestore(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a restore of files."""
 
-    data: RestoredData
+    data: FileRestoreData
     entry_id: str | None
     """The id of the entry that records the restore; None: nothing was changed."""
 
 
 class FileRestorer(msgspec.Struct, frozen=True):
     conversation: Conversation
-    files: SessionFiles
+    files: SessionFileChanges
     send: SendMessage
     require_idle: Callable[[str], None]
     """A function that raises `SessionBusy` while a run or a summary is in progress."""
 
     async def plan_restore(self, asked: RestoreRequest) -> "RestorePlan":
         match asked:
-            case UndoLastPrompts():
+            case UndoFilesOfLastPrompts():
                 return await self.files.plan_with_restores(lambda restores: restores.plan_undo(asked.count))
-            case RedoRestore():
+            case UndoLastRestore():
                 return await self.files.plan_with_restores(lambda restores: restores.plan_redo())
-            case RestoreToEntry():
+            case RestoreFilesToEntry():
                 return await self.plan_restore_to_entry(self._leaf_for_entry(asked.entry_id))
             case _:
                 assert_never(asked)
@@ -77,8 +82,8 @@ class FileRestorer(msgspec.Struct, frozen=True):
         )
 
     async def carry_out_restore(
-        self, plan: "RestorePlan", choices: RestoreChoices = NO_RESTORE_CHOICES, *, is_told: bool = True
-    ) -> CompletedRestore:
+        self, plan: "RestorePlan", choices: RestoreChoices = RESTORE_ALL_AS_PLANNED, *, is_told: bool = True
+    ) -> CompletedFileRestore:
         """Carries out a restore plan with the user's choices, and informs the model, unless
         `report_hunks_to_model` does that later. Raises `UserError`, with nothing done."""
         self.require_idle("Restoring files")
@@ -88,23 +93,25 @@ class FileRestorer(msgspec.Struct, frozen=True):
         entry_id = await self.files.record_restore(data)
         if entry_id is not None and is_told:
             await (self.report_hunks_to_model() if data.hunks else self.report_restore_to_model(data))
-        return CompletedRestore(data=data, entry_id=entry_id)
+        return CompletedFileRestore(data=data, entry_id=entry_id)
 
-    async def restored_data_to_record(self, entry_id: str | None) -> RestoredData | None:
+    async def restored_data_to_record(self, entry_id: str | None) -> FileRestoreData | None:
         """Returns the restores to record at another point of the tree when the files stay as a restore left them."""
-        if all(restored_of(entry) is None for entry in self.conversation.log.path_to()):
+        if all(file_restore_data_of_entry(entry) is None for entry in self.conversation.log.path_to()):
             return None
         try:
-            return await self.files.plan_with_restores(lambda restores: restores.restores_to_record(entry_id))
+            return await self.files.plan_with_restores(
+                lambda restores: restores.merge_restores_to_record(entry_id)
+            )
         except UserError:
             return None  # undo is off
 
-    async def report_restore_to_model(self, data: RestoredData) -> None:
+    async def report_restore_to_model(self, data: FileRestoreData) -> None:
         """Tells the model that files it has read have changed through a restore."""
         await self.report_hunks_to_model()
         names = await self.files.changed_paths_of(data)
         message = CustomMessage(
-            custom_type=RESTORE_MESSAGE_TYPE,
+            custom_type=FILE_RESTORE_MESSAGE_TYPE,
             content=restore_message_text(data, names),
             display=True,
             details={"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None},
@@ -119,11 +126,11 @@ class FileRestorer(msgspec.Struct, frozen=True):
     def unreported_hunks_message(self) -> CustomMessage | None:
         """Returns the message that tells the model which hunks a person took back or edited; None if all are
         reported. Recorded changes are reported after a restart, too."""
-        hunks = unreported_hunks(self.conversation.log.path_to())
+        hunks = unreported_hunks_on_branch(self.conversation.log.path_to())
         if not hunks:
             return None
         return CustomMessage(
-            custom_type=RESTORE_MESSAGE_TYPE,
+            custom_type=FILE_RESTORE_MESSAGE_TYPE,
             content=changed_hunks_text(hunks),
             display=True,
             details={"files": len({hunk.path for hunk in hunks}), "hunks": len(hunks)},
@@ -133,14 +140,14 @@ class FileRestorer(msgspec.Struct, frozen=True):
         return None if entry_id is None else self.conversation.log.navigation(entry_id).leaf_id
 
 
-def unreported_hunks(path: Iterable[Entry]) -> tuple[RestoredHunk, ...]:
+def unreported_hunks_on_branch(path: Iterable[Entry]) -> tuple[RestoredHunkData, ...]:
     """Returns the hunks that a person took back or edited since the last message about files; a hunk taken and
     put back does not count."""
-    untold: dict[str, RestoredHunk] = {}
+    untold: dict[str, RestoredHunkData] = {}
     for entry in path:
-        if type(entry) is CustomMessageEntry and entry.custom_type == RESTORE_MESSAGE_TYPE:
+        if type(entry) is CustomMessageEntry and entry.custom_type == FILE_RESTORE_MESSAGE_TYPE:
             untold.clear()
-        restored = restored_of(entry) if type(entry) is CustomEntry else None
+        restored = file_restore_data_of_entry(entry) if type(entry) is CustomEntry else None
         for hunk in restored.hunks if restored is not None else ():
             before = untold.pop(hunk.key, None)
             if before is None or before.edited or hunk.edited or before.put_back == hunk.put_back:
@@ -148,7 +155,7 @@ def unreported_hunks(path: Iterable[Entry]) -> tuple[RestoredHunk, ...]:
     return tuple(untold.values())
 
 
-def changed_hunks_text(hunks: Sequence[RestoredHunk]) -> str:
+def changed_hunks_text(hunks: Sequence[RestoredHunkData]) -> str:
     done = {
         "took back": [hunk for hunk in hunks if not hunk.put_back and not hunk.edited],
         "put back": [hunk for hunk in hunks if hunk.put_back],
@@ -162,23 +169,31 @@ def changed_hunks_text(hunks: Sequence[RestoredHunk]) -> str:
     return f"The user reviewed and {parts}. Read {files} again before you edit {it}."
 
 
-def _hunk_locations_text(hunks: Sequence[RestoredHunk]) -> str:
-    more = f" and {len(hunks) - _MAX_NAMED_FILES} more" if len(hunks) > _MAX_NAMED_FILES else ""
-    return ", ".join(map(_hunk_location_text, hunks[:_MAX_NAMED_FILES])) + more
+def _hunk_locations_text(hunks: Sequence[RestoredHunkData]) -> str:
+    more = (
+        f" and {len(hunks) - _MAX_FILES_NAMED_IN_REPORT} more"
+        if len(hunks) > _MAX_FILES_NAMED_IN_REPORT
+        else ""
+    )
+    return ", ".join(map(_hunk_location_text, hunks[:_MAX_FILES_NAMED_IN_REPORT])) + more
 
 
-def restore_message_text(data: RestoredData, names: tuple[str, ...]) -> str:
+def restore_message_text(data: FileRestoreData, names: tuple[str, ...]) -> str:
     if data.hunks:
         return changed_hunks_text(data.hunks)
-    shown = ", ".join(names[:_MAX_NAMED_FILES])
-    more = f" and {len(names) - _MAX_NAMED_FILES} more" if len(names) > _MAX_NAMED_FILES else ""
+    shown = ", ".join(names[:_MAX_FILES_NAMED_IN_REPORT])
+    more = (
+        f" and {len(names) - _MAX_FILES_NAMED_IN_REPORT} more"
+        if len(names) > _MAX_FILES_NAMED_IN_REPORT
+        else ""
+    )
     what = (
         "undid a restore; these files changed" if data.undoes else "restored these files to an earlier state"
     )
     return f"The user {what}: {shown}{more}. Read them again before you edit them."
 
 
-def _hunk_location_text(hunk: RestoredHunk) -> str:
+def _hunk_location_text(hunk: RestoredHunkData) -> str:
     if not hunk.first:
         return hunk.path
     lines = f"line {hunk.first}" if hunk.first >= hunk.last else f"lines {hunk.first}-{hunk.last}"

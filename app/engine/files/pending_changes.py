@@ -17,34 +17,34 @@ from app.engine.core.delivery import SendMessage
 from app.engine.core.event_bus import EventBus
 from app.engine.core.run_events import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.values.entries import CustomEntry, CustomMessageEntry, MessageEntry
 from app.values.events import EntryAppended
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
 from app.values.pending import PendingAction, PendingChanged, PendingFile, PendingOutcome
 from app.values.user_errors import UserError
-from tools.base import Tool, ToolError
-from tools.edits.diffs import diff_texts
+from tools.edits.diffs import make_diff_of_texts
 from tools.edits.staged_actions import (
-    Resolution,
-    ResolvedAction,
-    ResolvedBy,
+    ResolvedStagedAction,
     StagedAction,
+    StagedActionResolution,
+    StagedActionResolver,
     StagedFile,
     UnknownStagedAction,
 )
-from tools.files.file_errors import file_error
-from tools.files.mutations import content_hash
+from tools.files.file_changes import hash_file_content
+from tools.files.file_errors import make_file_error
 from tools.files.paths import display_path
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import Tool, ToolError
 
 PENDING_CHANGES_ENTRY_TYPE = "bayou.pending"
-RESOLVED_CHANGES_MESSAGE_TYPE = "pending-resolved"
+RESOLVED_PENDING_CHANGES_MESSAGE_TYPE = "pending-resolved"
 PENDING_REMINDER_MESSAGE_TYPE = "pending-reminder"
-LOST_CHANGES_MESSAGE_TYPE = "pending-lost"
+LOST_PENDING_CHANGES_MESSAGE_TYPE = "pending-lost"
 
 
-class RequestedChange(msgspec.Struct, frozen=True, kw_only=True):
+class RequestedFileChange(msgspec.Struct, frozen=True, kw_only=True):
     """The new content of a file that is to be staged."""
 
     path: str
@@ -61,12 +61,12 @@ def _names_of_resolve_tool(tools: Mapping[str, Tool]) -> list[str]:
 class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     """The staged changes of one session that wait to be applied or discarded."""
 
-    workspace: Workspace
+    workspace: SessionWorkspace
     toolbox: Toolbox
     conversation: Conversation
     event_bus: EventBus
     run_start: RunStartCallbacks
-    masking: SessionMask
+    masking: SessionSecretMask
     send: SendMessage
     """A function that sends the agent a message, which it reads with its next request."""
     _ids_at_run_start: set[str] = msgspec.field(default_factory=set[str])
@@ -79,7 +79,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
 
     @property
     def waiting_actions(self) -> tuple[StagedAction, ...]:
-        return self.workspace.staged_actions.pending_actions
+        return self.workspace.staged_actions.pending_staged_actions
 
     def _withheld_tools(self, tools: Mapping[str, Tool]) -> list[str]:
         """Returns the tools to withhold: `resolve`, while no staged change waits."""
@@ -90,7 +90,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         self,
         label: str,
         source_tool: str,
-        changes: Sequence[RequestedChange] = (),
+        changes: Sequence[RequestedFileChange] = (),
         *,
         apply: Callable[[str], Awaitable[str]] | None = None,
         reject: Callable[[str], Awaitable[str | None]] | None = None,
@@ -108,7 +108,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         except (UnknownStagedAction, ToolError) as problem:
             raise UserError(str(problem)) from None
 
-    def _staged_file(self, change: RequestedChange) -> StagedFile:
+    def _staged_file(self, change: RequestedFileChange) -> StagedFile:
         cwd, files = self.workspace.cwd, self.workspace.files
         path = str(cwd / Path(change.path).expanduser())
         shown = display_path(path, cwd)
@@ -118,7 +118,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         except FileNotFoundError:
             before = None
         except OSError as problem:
-            raise file_error(problem, "read", path, files) from None
+            raise make_file_error(problem, "read", path, files) from None
         from tools.edits.editable_text import decode_text_file  # noqa: PLC0415  (with the first change that waits)
 
         old = decode_text_file(before, shown) if before is not None else None
@@ -133,20 +133,20 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         return StagedFile(
             path=path,
             display_path=shown,
-            before_hash=content_hash(before) if before is not None else None,
+            before_hash=hash_file_content(before) if before is not None else None,
             new_content=data,
-            diff=diff_texts(shown, old.text if old is not None else "", new),
+            diff=make_diff_of_texts(shown, old.text if old is not None else "", new),
         )
 
     async def apply_or_discard(
         self,
         id: str | None,
-        action: Resolution,
+        action: StagedActionResolution,
         reason: str,
         *,
-        by: ResolvedBy = "person",
+        by: StagedActionResolver = "person",
         files: Collection[str] = (),
-    ) -> ResolvedAction:
+    ) -> ResolvedStagedAction:
         """Applies or discards a staged change for the user and tells the model; with `files` only these of what
         a helper has changed. Raises `UserError`."""
         reason = await self.masking.mask_text(reason, "your answer")
@@ -155,20 +155,25 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         return resolved
 
     async def _apply_or_discard(
-        self, id: str | None, action: Resolution, reason: str, by: ResolvedBy, files: Collection[str]
-    ) -> ResolvedAction:
+        self,
+        id: str | None,
+        action: StagedActionResolution,
+        reason: str,
+        by: StagedActionResolver,
+        files: Collection[str],
+    ) -> ResolvedStagedAction:
         try:
-            staged = self.workspace.staged_actions.find_action(id)
-            return await self.workspace.staged_actions.resolve_action(
+            staged = self.workspace.staged_actions.find_staged_action(id)
+            return await self.workspace.staged_actions.resolve_staged_action(
                 staged.id, action, reason, by=by, call_id=f"pending-{staged.id}", files=files
             )
         except UnknownStagedAction as problem:
             raise UserError(str(problem)) from None
         except OSError as problem:
-            words = file_error(problem, "write", str(problem.filename), self.workspace.files)
+            words = make_file_error(problem, "write", str(problem.filename), self.workspace.files)
             raise UserError(str(words)) from None
 
-    def _outcome_message(self, resolved: ResolvedAction) -> CustomMessage:
+    def _outcome_message(self, resolved: ResolvedStagedAction) -> CustomMessage:
         who = "The user" if resolved.resolved_by == "person" else "The user's client"
         deed = (
             "discarded"
@@ -178,7 +183,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             else "tried to apply"
         )
         text = f"{who} {deed} the staged changes. {resolved.text}"
-        return CustomMessage(custom_type=RESOLVED_CHANGES_MESSAGE_TYPE, content=text)
+        return CustomMessage(custom_type=RESOLVED_PENDING_CHANGES_MESSAGE_TYPE, content=text)
 
     # The end of a run
 
@@ -232,7 +237,10 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
                     waits[answered[0], answered[1]] -= 1
                 else:  # an older entry, which does not name its change
                     waits.clear()
-            elif isinstance(entry, CustomMessageEntry) and entry.custom_type == LOST_CHANGES_MESSAGE_TYPE:
+            elif (
+                isinstance(entry, CustomMessageEntry)
+                and entry.custom_type == LOST_PENDING_CHANGES_MESSAGE_TYPE
+            ):
                 waits.clear()
         gone = "\n".join(labels[key] for key, count in waits.items() if count > 0)
         if not gone:
@@ -241,13 +249,15 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             "What was staged here is gone: the session ended, or went elsewhere, before it was answered. "
             f"Nothing of it was written:\n{gone}\n\nMake it anew if it is still wanted."
         )
-        return CustomMessage(custom_type=LOST_CHANGES_MESSAGE_TYPE, content=text)
+        return CustomMessage(custom_type=LOST_PENDING_CHANGES_MESSAGE_TYPE, content=text)
 
     def discard_all(self) -> None:
         """Discards the staged changes when the session moves elsewhere. Changes in a helper's copy are not lost
         by that, so they wait on."""
         ids = [one.id for one in self.waiting_actions if not one.merges_each_file]
-        gone = self.workspace.staged_actions.drop_all("The conversation moved to another branch.", ids)
+        gone = self.workspace.staged_actions.discard_all_staged_actions(
+            "The conversation moved to another branch.", ids
+        )
         if gone:
             labels = ", ".join(one.label for one in gone)
             self.event_bus.notify(
@@ -255,7 +265,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
                 "info",
             )
 
-    def _publish_resolved(self, resolved: ResolvedAction | None) -> None:
+    def _publish_resolved(self, resolved: ResolvedStagedAction | None) -> None:
         self.toolbox.recompute_active_tools()
         self.run_start.register(self._on_run_start)
         if resolved is not None and not self.conversation.log.is_read_only:
@@ -289,7 +299,7 @@ def to_pending_action(staged: StagedAction) -> PendingAction:
     )
 
 
-def _resolution_data(resolved: ResolvedAction) -> Mapping[str, object]:
+def _resolution_data(resolved: ResolvedStagedAction) -> Mapping[str, object]:
     return {
         "id": resolved.staged.id,
         "label": resolved.staged.label,

@@ -10,21 +10,21 @@ import msgspec
 from app.engine.files.change_review import NoSuchHunk
 from app.engine.files.session_files import DiffSource
 from app.engine.files.staged_review import to_patch_side
-from app.undo.change_lists import Differences, FileDifference, FileSides
-from app.undo.patches import PatchSide, patch_of
-from app.undo.review.review_records import Decisions, Remark, remarks_text
+from app.undo.change_lists import ChangedFileList, ChangedFileRow, FileBeforeAndAfter
+from app.undo.patches import FileSideOfPatch, make_file_patch
+from app.undo.review.review_records import ReviewDecisions, ReviewRemark, review_remarks_text
 from app.undo.review.reviewed_files import ReviewedChanges, ReviewedFile, ReviewedHunk
 from app.values.approvals import Approval
 from app.values.user_errors import UserError
-from tools.edits.diffs import diff_texts
+from tools.edits.diffs import make_diff_of_texts
 from tools.edits.proposed_files import ProposedFile, can_rewrite_arguments, rewrite_arguments
-from tools.results import DiffBlock
+from tools.tool_result_values import DiffBlock
 
 ProposeFiles = Callable[[str, Mapping[str, Any]], Awaitable[tuple[ProposedFile, ...]]]
 """A function that returns the files that a call of a tool with these arguments would leave."""
 
 
-class ProposedReview:
+class ProposedCallReview:
     """A person's review of one tool call that waits for approval. The decisions end with the answer."""
 
     def __init__(self, propose: ProposeFiles, approval: Approval) -> None:
@@ -35,7 +35,7 @@ class ProposedReview:
         """The texts that the person edited, by the path as the model wrote it."""
         self._left_out_hunks: dict[str, frozenset[str]] = {}
         self._cached_changes: ReviewedChanges | None = None
-        self.decisions = Decisions()
+        self.decisions = ReviewDecisions()
 
     async def load_proposed_files(self) -> bool:
         """Computes the files as the tool call would leave them, if nothing was decided yet; returns whether that
@@ -62,13 +62,13 @@ class ProposedReview:
     def _changes(self) -> ReviewedChanges:
         files = {one.path: one for one in self._files}
 
-        def sides(path: str) -> FileSides | None:
+        def sides(path: str) -> FileBeforeAndAfter | None:
             one = files.get(path)
             if one is None:
                 return None
             after = _to_patch_side(self._texts.get(one.sent_path, one.new_text))
             taken = self._left_out_hunks.get(path, frozenset())
-            return FileSides(
+            return FileBeforeAndAfter(
                 name=one.real_path or one.path,
                 before=_to_patch_side(one.old_text),
                 after=after,
@@ -76,24 +76,26 @@ class ProposedReview:
             )
 
         return ReviewedChanges(
-            Differences(
+            ChangedFileList(
                 title=f"Proposed by {self._approval.tool_name}",
                 files=tuple(self._file_difference(one) for one in self._files),
-                patch=lambda path: patch_of(
+                patch=lambda path: make_file_patch(
                     path, *((one.before, one.after) if (one := sides(path)) else (None, None))
                 ),
                 sides=sides,
             )
         )
 
-    def _file_difference(self, one: ProposedFile) -> FileDifference:
-        diff = diff_texts(one.path, one.old_text or "", self._texts.get(one.sent_path, one.new_text or ""))
+    def _file_difference(self, one: ProposedFile) -> ChangedFileRow:
+        diff = make_diff_of_texts(
+            one.path, one.old_text or "", self._texts.get(one.sent_path, one.new_text or "")
+        )
         deed = "new" if one.old_text is None else "removed" if one.new_text is None else "changed"
-        return FileDifference(
+        return ChangedFileRow(
             path=one.path, deed=deed, added=diff.added, removed=diff.removed, absolute_path=one.real_path
         )
 
-    async def current_file(self, file: ReviewedFile) -> str:
+    async def reviewed_file_on_disk(self, file: ReviewedFile) -> str:
         """Returns why no hunk can be decided: the file was changed since the call was opened for review."""
         stale = await self.stale_files()
         return (
@@ -125,7 +127,7 @@ class ProposedReview:
         before = file.text_of(hunk)
         asked = next(one.sent_path for one in self._files if one.path == path)
         if before != text:
-            self._texts[asked] = file.with_text(hunk, text).decode("utf-8")
+            self._texts[asked] = file.content_with_hunk_text(hunk, text).decode("utf-8")
         return before
 
     async def _require_file_with_hunks(
@@ -139,7 +141,7 @@ class ProposedReview:
                 "A patch that moves a file can only be allowed or denied as a whole. Press c to comment, then n to "
                 "deny it with the comment."
             )
-        if why := await self.current_file(file):
+        if why := await self.reviewed_file_on_disk(file):
             raise UserError(f"{path}: {why}.")
         return file
 
@@ -163,7 +165,9 @@ class ProposedReview:
         left = self._reviewed_texts()
         found: list[DiffBlock] = []
         for one in self._files:
-            diff = diff_texts(one.path, one.old_text or "", left.get(one.sent_path, one.new_text) or "")
+            diff = make_diff_of_texts(
+                one.path, one.old_text or "", left.get(one.sent_path, one.new_text) or ""
+            )
             if diff.added or diff.removed:
                 found.append(
                     DiffBlock(path=one.path, diff=diff.patch, added=diff.added, removed=diff.removed)
@@ -181,8 +185,8 @@ class ProposedReview:
     def reopen_hunks(self, keys: frozenset[str]) -> None:
         self.decisions = msgspec.structs.replace(self.decisions, kept=self.decisions.kept - keys)
 
-    async def add_remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
-        made = Remark(
+    async def add_remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> ReviewRemark:
+        made = ReviewRemark(
             key=hunk.key,
             path=file.path,
             first=hunk.first_line,
@@ -199,8 +203,8 @@ class ProposedReview:
 
     def message(self) -> str:
         """Returns the reviewer's comments as the reason of a denial; empty without comments."""
-        return remarks_text(self.decisions.remarks) if self.decisions.remarks else ""
+        return review_remarks_text(self.decisions.remarks) if self.decisions.remarks else ""
 
 
-def _to_patch_side(text: str | None) -> PatchSide | None:
+def _to_patch_side(text: str | None) -> FileSideOfPatch | None:
     return to_patch_side(None if text is None else text.encode("utf-8", "surrogatepass"))

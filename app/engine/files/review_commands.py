@@ -7,10 +7,16 @@ from typing import Literal
 
 from app.engine.commands import response_data
 from app.engine.commands.session_command import omit_none_fields, require_entry_exists, session_command
-from app.engine.files.session_files import DiffSource, EntryDiff, GitDiff, PromptDiff, SessionDiff
+from app.engine.files.session_files import (
+    DiffSource,
+    EntryDiffRequest,
+    GitDiffRequest,
+    PromptDiffRequest,
+    SessionDiffRequest,
+)
 from app.engine.session import Session
-from app.undo.review.review_records import Decisions
-from app.undo.review.reviewed_files import CurrentFile, ReviewedChanges, ReviewedHunk
+from app.undo.review.review_records import ReviewDecisions
+from app.undo.review.reviewed_files import ReviewedChanges, ReviewedFileOnDisk, ReviewedHunk
 from app.values.user_errors import UserError
 
 
@@ -78,14 +84,14 @@ async def _toggle_hunks(
 
 
 async def _reviewed_file_row(
-    session: Session, changes: ReviewedChanges, at: int, decided: Decisions, patch: bool
+    session: Session, changes: ReviewedChanges, at: int, decided: ReviewDecisions, patch: bool
 ) -> response_data.ReviewedFileRow:
     listed = changes.files[at]
     difference = listed.difference
     file = await asyncio.to_thread(changes.file, difference.path)
     hunks: list[response_data.ChangedHunk] = []
     if file is not None:
-        now = await session.review.current_file(file)
+        now = await session.review.reviewed_file_on_disk(file)
         hunks = [
             _changed_hunk_row(hunk, file.taken_back_hunks, decided, now, patch=patch) for hunk in file.hunks
         ]
@@ -100,9 +106,14 @@ async def _reviewed_file_row(
 
 
 def _changed_hunk_row(
-    hunk: ReviewedHunk, taken: frozenset[str], decided: Decisions, now: CurrentFile | str, *, patch: bool
+    hunk: ReviewedHunk,
+    taken: frozenset[str],
+    decided: ReviewDecisions,
+    now: ReviewedFileOnDisk | str,
+    *,
+    patch: bool,
 ) -> response_data.ChangedHunk:
-    why = now.conflict(hunk) if isinstance(now, CurrentFile) else now
+    why = now.hunk_conflict_reason(hunk) if isinstance(now, ReviewedFileOnDisk) else now
     is_kept = hunk.key in decided.kept
     state = "taken_back" if hunk.key in taken else "kept" if is_kept else "conflict" if why else "open"
     return omit_none_fields(
@@ -126,5 +137,9 @@ def _change_source(
         raise UserError("entryId needs of=entry or of=prompt.")
     require_entry_exists(session, entry_id)
     if of == "entry":
-        return EntryDiff(entry_id=entry_id or "")
-    return {"session": SessionDiff(), "prompt": PromptDiff(entry_id=entry_id), "git": GitDiff()}[of]
+        return EntryDiffRequest(entry_id=entry_id or "")
+    return {
+        "session": SessionDiffRequest(),
+        "prompt": PromptDiffRequest(entry_id=entry_id),
+        "git": GitDiffRequest(),
+    }[of]

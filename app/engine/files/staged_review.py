@@ -7,24 +7,24 @@ import msgspec
 from app.engine.files.change_review import ChangeReview, NoSuchHunk
 from app.engine.files.pending_changes import PendingChanges
 from app.engine.files.session_files import DiffSource
-from app.undo.change_lists import Differences, FileDifference, FileSides
-from app.undo.change_records import FileImage
+from app.undo.change_lists import ChangedFileList, ChangedFileRow, FileBeforeAndAfter
+from app.undo.change_records import StoredFileState
 from app.undo.content_store import blob_hash
-from app.undo.patches import PatchSide, patch_of
-from app.undo.review.review_records import Decisions, Remark
+from app.undo.patches import FileSideOfPatch, make_file_patch
+from app.undo.review.review_records import ReviewDecisions, ReviewRemark
 from app.undo.review.reviewed_files import ReviewedChanges, ReviewedFile, ReviewedHunk
 from app.values.user_errors import UserError
-from tools.edits.diffs import diff_texts
+from tools.edits.diffs import make_diff_of_texts
 from tools.edits.staged_actions import StagedAction, StagedFile, UnknownStagedAction
-from tools.files.mutations import content_hash
-from tools.workspace import Workspace
+from tools.files.file_changes import hash_file_content
+from tools.session_workspace import SessionWorkspace
 
 
-class StagedReview:
+class StagedChangesReview:
     """A person's review of one staged action. Decisions and remarks are those of the session."""
 
     def __init__(
-        self, review: ChangeReview, workspace: Workspace, pending: PendingChanges, staged: StagedAction
+        self, review: ChangeReview, workspace: SessionWorkspace, pending: PendingChanges, staged: StagedAction
     ) -> None:
         self._review = review
         self._pending = pending
@@ -46,12 +46,12 @@ class StagedReview:
     def _changes(self) -> ReviewedChanges:
         files = {file.display_path: file for file in self._staged.files}
 
-        def sides(path: str) -> FileSides | None:
+        def sides(path: str) -> FileBeforeAndAfter | None:
             file = files.get(path)
             return None if file is None else self._file_versions(file)
 
         listed = tuple(
-            FileDifference(
+            ChangedFileRow(
                 path=file.display_path,
                 deed="removed"
                 if file.new_content is None
@@ -66,24 +66,24 @@ class StagedReview:
             for file in self._staged.files
         )
         return ReviewedChanges(
-            Differences(
+            ChangedFileList(
                 title=f"Staged: {self._staged.label}",
                 files=listed,
                 patch=lambda path: (
-                    patch_of(path, found.before, found.after)
+                    make_file_patch(path, found.before, found.after)
                     if (found := sides(path))
-                    else patch_of(path, None, None)
+                    else make_file_patch(path, None, None)
                 ),
                 sides=sides,
             )
         )
 
-    def _file_versions(self, file: StagedFile) -> FileSides | None:
+    def _file_versions(self, file: StagedFile) -> FileBeforeAndAfter | None:
         """Returns a staged file before and after; None if the file has changed since it was staged."""
         before = file.merge_base if file.merge_base is not None else self._content_if_unchanged(file)
         if before is None and file.before_hash is not None:
             return None
-        return FileSides(
+        return FileBeforeAndAfter(
             name=file.path,
             before=to_patch_side(before),
             after=to_patch_side(file.new_content),
@@ -96,9 +96,9 @@ class StagedReview:
                 data = opened.read()
         except OSError:
             return None
-        return data if content_hash(data) == file.before_hash else None
+        return data if hash_file_content(data) == file.before_hash else None
 
-    async def current_file(self, file: ReviewedFile) -> str:
+    async def reviewed_file_on_disk(self, file: ReviewedFile) -> str:
         """Returns no objection to a decision, since nothing of the staged action is written yet."""
         del file
         return ""
@@ -147,7 +147,7 @@ class StagedReview:
         hunk = next((one for one in file.hunks if one.key == key), None) if file is not None else None
         if file is None or hunk is None:
             raise NoSuchHunk(f"{path}: these changes no longer exist. Open them again.")
-        before, data = file.text_of(hunk), file.with_text(hunk, text)
+        before, data = file.text_of(hunk), file.content_with_hunk_text(hunk, text)
         if before == text:
             return before
         staged = msgspec.structs.replace(
@@ -184,7 +184,7 @@ class StagedReview:
             data = None if goal.image is None else goal.data
             before = file.before.data if file.before is not None else None
             if data != before:
-                diff = diff_texts(
+                diff = make_diff_of_texts(
                     staged.display_path, (before or b"").decode("utf-8"), (data or b"").decode("utf-8")
                 )
                 found.append(msgspec.structs.replace(staged, new_content=data, diff=diff))
@@ -209,7 +209,7 @@ class StagedReview:
     # As in a review of written changes
 
     @property
-    def decisions(self) -> Decisions:
+    def decisions(self) -> ReviewDecisions:
         return self._review.decisions
 
     def keep_hunks(self, keys: frozenset[str]) -> None:
@@ -218,14 +218,14 @@ class StagedReview:
     def reopen_hunks(self, keys: frozenset[str]) -> None:
         self._review.reopen_hunks(keys)
 
-    async def add_remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
+    async def add_remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> ReviewRemark:
         return await self._review.add_remark(file, hunk, text)
 
     def close_remarks(self, ids: frozenset[str]) -> None:
         self._review.close_remarks(ids)
 
 
-def to_patch_side(data: bytes | None) -> PatchSide | None:
+def to_patch_side(data: bytes | None) -> FileSideOfPatch | None:
     if data is None:
         return None
-    return PatchSide(image=FileImage(hash=blob_hash(data), size=len(data)), data=data)
+    return FileSideOfPatch(image=StoredFileState(hash=blob_hash(data), size=len(data)), data=data)

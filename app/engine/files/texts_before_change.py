@@ -4,23 +4,23 @@ import os
 import threading
 from collections.abc import Callable
 
-from tools.base import FileChange
-from tools.diagnostics.problems import FileChangeTexts
-from tools.files.mutations import PendingMutation, content_hash
-from tools.workspace import Workspace
+from tools.diagnostics.code_problems import FileChangeTexts
+from tools.files.file_changes import PendingFileChange, hash_file_content
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import FileChange
 
-MAX_FILE_BYTES = 1 << 20
+MAX_REMEMBERED_FILE_BYTES = 1 << 20
 """The maximum size of a file whose content is kept, in bytes."""
-_MAX_TOTAL_BYTES = 32 << 20
-_MAX_FILES = 400
+_MAX_REMEMBERED_TOTAL_BYTES = 32 << 20
+_MAX_REMEMBERED_FILES = 400
 
 
-class TextsBeforeChange:
+class FileTextsBeforeChange:
     """The contents that files had before the agent changed them, since the last check of one session."""
 
     def __init__(
         self,
-        workspace: Workspace,
+        workspace: SessionWorkspace,
         *,
         is_wanted: Callable[[], bool],
         kept: Callable[[str], bytes | None],
@@ -39,7 +39,7 @@ class TextsBeforeChange:
         self.change_count = 0
         """The number of file changes received so far."""
         self._lock = threading.Lock()
-        workspace.mutations.subscribe_before(self._before_write)
+        workspace.mutations.subscribe_before_changes(self._before_write)
         workspace.mutations.subscribe(self._after_write)
 
     def forget_texts(self) -> None:
@@ -48,11 +48,11 @@ class TextsBeforeChange:
             self._hash_before.clear()
             self._size = 0
 
-    def _before_write(self, intent: PendingMutation) -> None:
+    def _before_write(self, intent: PendingFileChange) -> None:
         data = intent.before.data if intent.before is not None else None
         self.change_count += 1
         self._on_change()
-        if self._is_enabled() and len(data or b"") <= MAX_FILE_BYTES:
+        if self._is_enabled() and len(data or b"") <= MAX_REMEMBERED_FILE_BYTES:
             self._store_text(os.path.realpath(intent.real_path), data)
 
     def _after_write(self, change: FileChange) -> None:
@@ -70,14 +70,15 @@ class TextsBeforeChange:
                 self._store_text(path, None)
             else:
                 with self._lock:
-                    if path not in self._content_before and len(self._hash_before) < _MAX_FILES:
+                    if path not in self._content_before and len(self._hash_before) < _MAX_REMEMBERED_FILES:
                         self._hash_before.setdefault(path, change.before_hash)
 
     def _store_text(self, path: str, data: bytes | None) -> None:
         with self._lock:
             is_known = path in self._content_before or path in self._hash_before
             room = (
-                self._size + len(data or b"") <= _MAX_TOTAL_BYTES and len(self._content_before) < _MAX_FILES
+                self._size + len(data or b"") <= _MAX_REMEMBERED_TOTAL_BYTES
+                and len(self._content_before) < _MAX_REMEMBERED_FILES
             )
             if not is_known and room:
                 self._content_before[path] = data
@@ -90,7 +91,7 @@ class TextsBeforeChange:
             hashes = dict(self._hash_before)
         for path, hash in hashes.items():
             data = self._stored_content(hash)
-            if data is not None and len(data) <= MAX_FILE_BYTES:
+            if data is not None and len(data) <= MAX_REMEMBERED_FILE_BYTES:
                 before.setdefault(path, data)
         found: list[FileChangeTexts] = []
         for path, data in before.items():
@@ -98,18 +99,20 @@ class TextsBeforeChange:
                 after = self._current_text(path)
             except OSError:
                 continue
-            if after != data and len(after or b"") <= MAX_FILE_BYTES:
+            if after != data and len(after or b"") <= MAX_REMEMBERED_FILE_BYTES:
                 found.append(FileChangeTexts(path=path, old_content=data, new_content=after))
         return found
 
     def _current_text(self, path: str) -> bytes | None:
         try:
             with self._workspace.files.open(path) as file:
-                return file.read(MAX_FILE_BYTES + 1)
+                return file.read(MAX_REMEMBERED_FILE_BYTES + 1)
         except FileNotFoundError:
             return None
 
 
-def current_hashes(changed: list[FileChangeTexts]) -> dict[str, str]:
+def current_file_hashes(changed: list[FileChangeTexts]) -> dict[str, str]:
     """Returns the current hashes of the files, to detect later changes."""
-    return {one.path: content_hash(one.new_content) if one.new_content is not None else "" for one in changed}
+    return {
+        one.path: hash_file_content(one.new_content) if one.new_content is not None else "" for one in changed
+    }

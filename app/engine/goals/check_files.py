@@ -6,20 +6,20 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_TEST_FILE_PATTERN = late(
+_TEST_FILE_PATTERN = lazy_regex(
     r"(^|/)(tests?|specs?|__tests__|testdata|fixtures|snapshots|__snapshots__|e2e)/"
     r"|(^|/)(test_[^/]*|[^/]*_(test|spec)\.[^/]+|[^/]*\.(test|spec)\.[^/]+|[^/]*Tests?\.[^/]+)$",
     re.IGNORECASE,
 )
-_BUILD_FILE_PATTERN = late(
+_BUILD_FILE_PATTERN = lazy_regex(
     r"(^|/)((GNU)?Makefile|justfile|Justfile|Rakefile|Taskfile\.ya?ml|noxfile\.py|tox\.ini|pytest\.ini|setup\.cfg"
     r"|setup\.py|pyproject\.toml|conftest\.py|package\.json|\.?(jest|vitest|mocha|karma|playwright|cypress)[^/]*"
     r"|tsconfig[^/]*\.json|Cargo\.toml|go\.mod|pom\.xml|build\.gradle[^/]*|CMakeLists\.txt|phpunit[^/]*|\.rspec"
     r"|\.?eslint[^/]*|ruff\.toml|mypy\.ini|pyrightconfig\.json|\.env|sitecustomize\.py|usercustomize\.py)$"
 )
-_SCRIPT_PATTERN = late(r"\.(sh|bash|zsh|fish|bat|ps1)$")
+_SCRIPT_FILE_PATTERN = lazy_regex(r"\.(sh|bash|zsh|fish|bat|ps1)$")
 
 
 def files_named_in_commands(commands: Iterable[str], folder: Path) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def files_named_in_commands(commands: Iterable[str], folder: Path) -> tuple[str,
     return tuple(found)
 
 
-def files_read_by_check(changed: Sequence[str], named: Sequence[str], folder: Path) -> tuple[str, ...]:
+def files_read_by_goal_check(changed: Sequence[str], named: Sequence[str], folder: Path) -> tuple[str, ...]:
     """Returns those of the changed paths that a check reads or names: by their place, by the names of tests, and of
     files with which programs of checks are configured."""
 
@@ -49,7 +49,7 @@ def files_read_by_check(changed: Sequence[str], named: Sequence[str], folder: Pa
             any(place == one or place.startswith(f"{one}/") for one in named)
             or _TEST_FILE_PATTERN.search(path) is not None
             or _BUILD_FILE_PATTERN.search(path) is not None
-            or _SCRIPT_PATTERN.search(path) is not None
+            or _SCRIPT_FILE_PATTERN.search(path) is not None
         )
 
     return tuple(path for path in changed if is_read(path))

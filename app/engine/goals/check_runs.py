@@ -10,31 +10,31 @@ from typing import Any
 
 import msgspec
 
-from app.agent.tool_pipeline import ToolPipeline, is_being_cancelled
-from app.agent.tool_results import to_wire_outcome
+from app.agent.tool_pipeline import ToolPipeline, is_current_task_being_cancelled
+from app.agent.tool_results import to_wire_tool_outcome
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.permission_gate import PermissionGate
-from app.engine.tools.tool_parts import ToolParts
+from app.engine.tools.tool_parts import SessionToolParts
 from app.values.content import ToolCall
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
-from app.values.todos import CheckResult, GoalCheck, check_call_id
-from tools.base import Tool, ToolContext
-from tools.effects import Effects, Program
-from tools.results import ToolResult, text_result
-from tools.running.command_card import make_command_card, make_progress_result
+from app.values.todos import CheckResult, GoalCheck, goal_check_call_id
+from tools.argument_schema import make_arguments_schema
+from tools.call_effects import Effects, ProgramOfCall
+from tools.running.command_card import make_command_card, make_command_progress_result
 from tools.running.poll_interval import PollInterval
 from tools.running.running_command import CommandOutcome, RunningCommand, start_command
 from tools.running.sandbox_notes import format_sandbox_notes, make_sandbox_details
-from tools.running.shell_settings import SpawnPlan, command_environment
-from tools.schema import make_arguments_schema
-from tools.workspace import workspace_of_context
+from tools.running.shell_settings import CommandToSpawn, command_environment
+from tools.session_workspace import workspace_of_context
+from tools.tool_definition import Tool, ToolContext
+from tools.tool_result_values import ToolResult, text_result
 
-MAX_CHECK_OUTPUT_CHARS = 4_000
+MAX_GOAL_CHECK_OUTPUT_CHARS = 4_000
 
 
-class CheckArguments(msgspec.Struct, frozen=True, kw_only=True):
+class GoalCheckArguments(msgspec.Struct, frozen=True, kw_only=True):
     """The arguments of a check command, which hooks and rules see as a call of `bash`."""
 
     command: str
@@ -42,27 +42,27 @@ class CheckArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     def effects(self, context: ToolContext) -> Effects:
         folder = workspace_of_context(context).files.real_path(str(context.cwd))
-        return Effects(runs=Program(language="shell", code=self.command, folder=folder))
+        return Effects(runs=ProgramOfCall(language="shell", code=self.command, folder=folder))
 
 
-class CheckRunner(msgspec.Struct, frozen=True):
+class GoalCheckRunner(msgspec.Struct, frozen=True):
     """Runs the check commands of goals in one session."""
 
     toolbox: Toolbox
     hooks: Hooks
     permission_gate: PermissionGate
-    tools: ToolParts
+    tools: SessionToolParts
     event_bus: EventBus
 
     async def run_check_command(self, check: GoalCheck, seconds: float) -> CheckResult:
         """Runs one check command; only cancellation is raised, after the command has ended."""
         call = ToolCall(
-            id=check_call_id(uuid.uuid4().hex[:12]),
+            id=goal_check_call_id(uuid.uuid4().hex[:12]),
             name="bash",
             arguments={"command": check.command, "timeout": seconds},
         )
         pipeline = ToolPipeline(
-            tools=lambda: {"bash": _CHECK_TOOL},
+            tools=lambda: {"bash": _GOAL_CHECK_TOOL},
             tool_context=self.tools.nested.tool_context,
             hooks=self.hooks,
             gate=self.permission_gate.check_call,
@@ -84,12 +84,12 @@ class CheckRunner(msgspec.Struct, frozen=True):
                 ToolExecutionEnd(
                     tool_call_id=call.id,
                     tool_name=call.name,
-                    result=to_wire_outcome(result),
+                    result=to_wire_tool_outcome(result),
                     is_error=result.is_error,
                     duration_ms=round(took * 1000),
                 )
             )
-        if is_being_cancelled():  # the command answered the cancellation by its end
+        if is_current_task_being_cancelled():  # the command answered the cancellation by its end
             raise asyncio.CancelledError
         return _to_check_result(check, result, seconds)
 
@@ -99,7 +99,7 @@ class CheckRunner(msgspec.Struct, frozen=True):
                 tool_call_id=call.id,
                 tool_name=call.name,
                 args=call.arguments,
-                partial_result=to_wire_outcome(result),
+                partial_result=to_wire_tool_outcome(result),
             )
         )
 
@@ -119,18 +119,18 @@ def _to_check_result(check: GoalCheck, result: ToolResult, seconds: float) -> Ch
         name=check.name,
         exit_code=code if isinstance(code, int) and not problem else None,
         seconds=float(details.get("seconds", 0.0)),
-        problem=problem[:MAX_CHECK_OUTPUT_CHARS],
+        problem=problem[:MAX_GOAL_CHECK_OUTPUT_CHARS],
         output=""
         if not isinstance(code, int) and not details
-        else result.text.strip()[-MAX_CHECK_OUTPUT_CHARS:],
+        else result.text.strip()[-MAX_GOAL_CHECK_OUTPUT_CHARS:],
     )
 
 
-async def _run_check(arguments: CheckArguments, context: ToolContext) -> ToolResult:
+async def _run_check(arguments: GoalCheckArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of_context(context)
     running = await start_command(
         workspace,
-        SpawnPlan(
+        CommandToSpawn(
             command=arguments.command,
             cwd=str(context.cwd),
             environment=command_environment(workspace.shell_settings(), extra={}, is_interactive=False),
@@ -159,7 +159,7 @@ async def _publish_output_until_end(
         pace.update_interval(has_news)
         if has_news:
             shown = running.output.received_bytes
-            context.progress(make_progress_result(running.output))
+            context.progress(make_command_progress_result(running.output))
 
 
 def _outcome_to_tool_result(outcome: CommandOutcome) -> ToolResult:
@@ -182,12 +182,12 @@ def _outcome_to_tool_result(outcome: CommandOutcome) -> ToolResult:
     return msgspec.structs.replace(made, is_error=outcome.exit_code != 0)
 
 
-_CHECK_TOOL = Tool(
+_GOAL_CHECK_TOOL = Tool(
     name="bash",
     description="Run the check of a goal.",
-    schema=make_arguments_schema(CheckArguments),
-    arguments=CheckArguments,
-    effects=CheckArguments.effects,
+    schema=make_arguments_schema(GoalCheckArguments),
+    arguments=GoalCheckArguments,
+    effects=GoalCheckArguments.effects,
     kind="execute",
     run=_run_check,
     show=make_command_card,

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from app.engine.commands.session_command import session_command
-from app.engine.goals.goal_texts import check_result_message, continue_goal_prompt
+from app.engine.goals.goal_texts import continue_goal_prompt, goal_check_result_message
 from app.engine.session import Session
 from app.values.messages import CustomMessage
-from app.values.todos import CONTINUE_MESSAGE_TYPE, GoalCheck, GoalView
+from app.values.todos import GOAL_CONTINUE_MESSAGE_TYPE, GoalCheck, GoalView
 
 
 @session_command(
     "The goal and whether its checks still pass", "Detects files that changed since.", answer="goal"
 )
 async def get_goal(session: Session) -> GoalView | None:
-    return await session.goal.check_staleness()
+    return await session.goal.check_goal_staleness()
 
 
 @session_command(
@@ -36,7 +36,7 @@ async def set_goal(
     answer="goal",
 )
 async def check_goal(session: Session) -> GoalView | None:
-    await session.send(check_result_message(await session.goal.check_goal_now()), deliver_as="aside")
+    await session.send(goal_check_result_message(await session.goal.check_goal_now()), deliver_as="aside")
     return session.goal.goal_view
 
 
@@ -44,7 +44,7 @@ async def check_goal(session: Session) -> GoalView | None:
 async def continue_goal(session: Session) -> GoalView | None:
     goal = await session.goal.resume_goal()
     if not session.is_running:
-        message = CustomMessage(custom_type=CONTINUE_MESSAGE_TYPE, content=continue_goal_prompt(goal))
+        message = CustomMessage(custom_type=GOAL_CONTINUE_MESSAGE_TYPE, content=continue_goal_prompt(goal))
         await session.send(message, deliver_as="follow_up", trigger=True)
     return session.goal.goal_view
 

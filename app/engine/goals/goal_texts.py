@@ -4,13 +4,13 @@ import re
 from typing import assert_never
 
 from app.values.messages import BLOCKED_PREFIX, CustomMessage
-from app.values.todos import CHECK_MESSAGE_TYPE, CheckResult, Goal, GoalCheck, GoalView
+from app.values.todos import GOAL_CHECK_MESSAGE_TYPE, CheckResult, Goal, GoalCheck, GoalView
 from app.values.wire import to_wire
-from tools.amounts import format_seconds, pluralized
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
+from tools.number_formatting import count_with_noun, format_seconds
 
-_CHECK_COMMAND_PATTERN = late(r"(?:^|(?<=\s))check:[ \t]*(?P<command>.*)$")
-_LIST_ITEM_PATTERN = late(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(?P<name>.*)$")
+_GOAL_CHECK_COMMAND_PATTERN = lazy_regex(r"(?:^|(?<=\s))check:[ \t]*(?P<command>.*)$")
+_GOAL_LIST_ITEM_PATTERN = lazy_regex(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(?P<name>.*)$")
 
 _GOAL_SECTION_TEMPLATE = (
     "The user set a goal:\n{text}\n\nbayou runs its check each time you end your turn, and only the check "
@@ -34,7 +34,7 @@ def _check_line(check: GoalCheck) -> str:
     return f"- {check.name}: `{check.command}`" if check.name else f"- `{check.command}`"
 
 
-def check_result_line(result: CheckResult) -> str:
+def goal_check_result_line(result: CheckResult) -> str:
     """Returns the result of one check command in a line: command, exit code, time."""
     ending = f"exit {result.exit_code}" if result.exit_code is not None else "no exit code"
     mark = "✓" if result.has_passed else "✗"
@@ -42,7 +42,7 @@ def check_result_line(result: CheckResult) -> str:
     return f"{mark} {name}{result.command} ({ending}, {format_seconds(result.seconds) or '0 s'})"
 
 
-def check_result_headline(goal: Goal) -> str:
+def goal_check_headline(goal: Goal) -> str:
     """Returns the result of a goal's last check in a few words."""
     if goal.proof is None:
         return "not checked yet"
@@ -68,7 +68,7 @@ def goal_state_text(view: GoalView) -> str:
             return f"{met}, stale: {since or 'files'} changed since"
         case "done" | "active":
             return (
-                f"not met, {pluralized(goal.failed, 'check')} failed"
+                f"not met, {count_with_noun(goal.failed, 'check')} failed"
                 if goal.failed
                 else "set, not checked yet"
             )
@@ -79,7 +79,7 @@ def goal_state_text(view: GoalView) -> str:
             assert_never(goal.status)
 
 
-def proof_warnings(goal: Goal) -> list[str]:
+def goal_proof_warnings(goal: Goal) -> list[str]:
     """Returns what the user should know before believing the result of a goal's check."""
     proof = goal.proof
     if proof is None:
@@ -99,28 +99,28 @@ def proof_warnings(goal: Goal) -> list[str]:
     return found
 
 
-def short_check_result_text(goal: Goal) -> str:
+def short_goal_check_text(goal: Goal) -> str:
     """Returns the result of a goal's last check without output: a line for each command, and the warnings."""
     results = goal.proof.results if goal.proof is not None else ()
     return "\n".join(
         (
-            f"{check_result_headline(goal).capitalize()}.",
-            *map(check_result_line, results),
-            *proof_warnings(goal),
+            f"{goal_check_headline(goal).capitalize()}.",
+            *map(goal_check_result_line, results),
+            *goal_proof_warnings(goal),
         )
     )
 
 
-def check_result_message(goal: Goal) -> CustomMessage:
+def goal_check_result_message(goal: Goal) -> CustomMessage:
     """Returns the message about the last check of the goal, which the agent reads next."""
     return CustomMessage(
-        custom_type=CHECK_MESSAGE_TYPE, content=full_check_result_text(goal), details=to_wire(goal)
+        custom_type=GOAL_CHECK_MESSAGE_TYPE, content=full_goal_check_text(goal), details=to_wire(goal)
     )
 
 
-def full_check_result_text(goal: Goal) -> str:
+def full_goal_check_text(goal: Goal) -> str:
     assert goal.proof is not None
-    lines = [f"{check_result_headline(goal).capitalize()}.", *map(check_result_line, goal.proof.results)]
+    lines = [f"{goal_check_headline(goal).capitalize()}.", *map(goal_check_result_line, goal.proof.results)]
     for result in goal.proof.results:
         if result.has_passed:
             continue
@@ -128,7 +128,7 @@ def full_check_result_text(goal: Goal) -> str:
             lines.append(f"`{result.command}`: {result.problem}.")
         if result.output:
             lines += ["", f"The end of the output of `{result.command}`:", *_fence_output(result.output)]
-    lines += ["", *proof_warnings(goal)] if proof_warnings(goal) else []
+    lines += ["", *goal_proof_warnings(goal)] if goal_proof_warnings(goal) else []
     if goal.status == "active":
         lines += [
             "",
@@ -161,12 +161,12 @@ def parse_goal(words: str) -> tuple[str, tuple[GoalCheck, ...]]:
     lines: list[str] = []
     checks: list[GoalCheck] = []
     for line in words.splitlines():
-        found = _CHECK_COMMAND_PATTERN.search(line)
+        found = _GOAL_CHECK_COMMAND_PATTERN.search(line)
         if found is None:
             lines.append(line.rstrip())
             continue
         before = line[: found.start()].rstrip()
-        item = _LIST_ITEM_PATTERN.match(before)
+        item = _GOAL_LIST_ITEM_PATTERN.match(before)
         checks.append(
             GoalCheck(command=_remove_backticks(found["command"]), name=item["name"].strip() if item else "")
         )

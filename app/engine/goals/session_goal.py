@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from app.agent.abort import Abort, Aborted
-from app.agent.tool_pipeline import is_being_cancelled
+from app.agent.abort_signal import Aborted, AbortSignal
+from app.agent.tool_pipeline import is_current_task_being_cancelled
 from app.engine.core.session_core import SessionCore
-from app.engine.files.file_parts import FileParts
+from app.engine.files.file_parts import SessionFileParts
 from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.permissions.session_rules import is_plan_mode_on
 from app.engine.planning.todo_list import TodoList
-from app.engine.tools.tool_parts import ToolParts
+from app.engine.tools.tool_parts import SessionToolParts
 from app.resources.settings.settings_tools import GoalSettings
 from app.values.entries import CustomEntry
 from app.values.events import EntryAppended, GoalChanged
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
 from app.values.todos import (
-    CHECK_MESSAGE_TYPE,
+    GOAL_CHECK_MESSAGE_TYPE,
     GOAL_ENTRY_TYPE,
     GOAL_SET_FIELD,
     CheckResult,
@@ -35,13 +35,13 @@ from app.values.todos import (
 )
 from app.values.user_errors import UserError
 from app.values.wire import from_wire, now_iso, to_wire
-from tools.amounts import pluralized
+from tools.number_formatting import count_with_noun
 
 if TYPE_CHECKING:
-    from app.engine.goals.workspace_proof import WorkspaceProof
+    from app.engine.goals.workspace_proof import GoalWorkspaceProof
 
 MAX_CHECKS, MAX_TEXT = 50, 20_000
-MAX_IDLE_TURNS = 3
+MAX_GOAL_TURNS_WITHOUT_CHANGE = 3
 """The maximum number of times in a row that the agent may end its turn without having done anything."""
 
 
@@ -49,7 +49,7 @@ class GoalRefused(UserError):
     """Raised if the goal cannot be set or continued; the text says why."""
 
 
-class CheckMessage(msgspec.Struct, frozen=True, kw_only=True):
+class GoalCheckMessage(msgspec.Struct, frozen=True, kw_only=True):
     """The message about a check of the goal, and whether the agent continues with it."""
 
     message: CustomMessage
@@ -63,8 +63,8 @@ class SessionGoal:
         *,
         requests: ModelRequests,
         permits: PermissionGate,
-        tools: ToolParts,
-        files: FileParts,
+        tools: SessionToolParts,
+        files: SessionFileParts,
         todos: TodoList,
     ) -> None:
         self._core = core
@@ -74,7 +74,7 @@ class SessionGoal:
         self._tools = tools
         self._files = files
         self._goal: Goal | None = None
-        self._workspace: WorkspaceProof | None = None
+        self._workspace: GoalWorkspaceProof | None = None
         self._changed_since_proof: tuple[str, ...] | None = None
         """The files that changed since the goal was found done; None: none did."""
         self._idle_ends = 0
@@ -137,7 +137,7 @@ class SessionGoal:
         )
         self._idle_ends, self._changed_since_proof = 0, None
         self._workspace = None
-        digest = await self._open_workspace_proof().mark_goal_start(commands)
+        digest = await self._open_workspace_proof().snapshot_at_goal_start(commands)
         goal = Goal(text=text, checks=cleaned, digest=digest)
         await self._record_goal(goal, is_set=True)
         return goal
@@ -163,7 +163,7 @@ class SessionGoal:
         try:
             proof = await self._make_proof(goal)
         except asyncio.CancelledError:
-            if is_being_cancelled():
+            if is_current_task_being_cancelled():
                 raise
             raise GoalRefused("The check was stopped.") from None
         if self._goal is None:
@@ -191,7 +191,9 @@ class SessionGoal:
 
     # What the runner asks
 
-    async def check_at_run_end(self, last: AssistantMessage | None, abort: Abort) -> CheckMessage | None:
+    async def check_at_run_end(
+        self, last: AssistantMessage | None, abort: AbortSignal
+    ) -> GoalCheckMessage | None:
         """Runs the goal's check when the agent would stop; None: there is nothing to check, or the agent is
         blocked."""
         goal = self._goal
@@ -208,7 +210,7 @@ class SessionGoal:
         except Aborted:
             return None
         except asyncio.CancelledError:
-            if is_being_cancelled():
+            if is_current_task_being_cancelled():
                 raise
             return None  # the user removed the goal, or stopped its check
         if self._goal is None or abort.is_set:
@@ -221,7 +223,7 @@ class SessionGoal:
             self._core.conversation.log
         )
 
-    async def _apply_check_result(self, goal: Goal, proof: GoalProof) -> CheckMessage:
+    async def _apply_check_result(self, goal: Goal, proof: GoalProof) -> GoalCheckMessage:
         from app.engine.goals import goal_texts  # noqa: PLC0415  (most sessions have no goal)
 
         await self._todos.complete_items([one.name for one in proof.results if one.has_passed])
@@ -232,15 +234,18 @@ class SessionGoal:
             status = "done"
         elif refused := next((one for one in proof.results if _was_check_not_run(one)), None):
             status, reason = "refused", f"the check could not be run: {refused.problem}"
-        elif self._idle_ends >= MAX_IDLE_TURNS:
-            status, reason = "limit", f"the agent stopped {MAX_IDLE_TURNS} times without having done anything"
+        elif self._idle_ends >= MAX_GOAL_TURNS_WITHOUT_CHANGE:
+            status, reason = (
+                "limit",
+                f"the agent stopped {MAX_GOAL_TURNS_WITHOUT_CHANGE} times without having done anything",
+            )
         elif failed >= (most := self._goal_settings.max_checks):
-            status, reason = "limit", f"{pluralized(most, 'check')} failed (goal.maxChecks)"
+            status, reason = "limit", f"{count_with_noun(most, 'check')} failed (goal.maxChecks)"
         after = await self._record_goal(
             msgspec.structs.replace(goal, status=status, reason=reason, failed=failed, proof=proof)
         )
-        return CheckMessage(
-            message=goal_texts.check_result_message(after), should_continue=status == "active"
+        return GoalCheckMessage(
+            message=goal_texts.goal_check_result_message(after), should_continue=status == "active"
         )
 
     def _has_made_no_calls(self) -> bool:
@@ -248,7 +253,7 @@ class SessionGoal:
         for message in reversed(self._core.conversation.messages):
             if isinstance(message, ToolResultMessage):
                 return False
-            if isinstance(message, CustomMessage) and message.custom_type == CHECK_MESSAGE_TYPE:
+            if isinstance(message, CustomMessage) and message.custom_type == GOAL_CHECK_MESSAGE_TYPE:
                 return True
         return False
 
@@ -263,7 +268,7 @@ class SessionGoal:
             await self._set_goal_status("limit", reason)
         elif goal.status == "active" and is_aborted:
             await self._set_goal_status("paused", "you stopped it")
-        await self.check_staleness()
+        await self.check_goal_staleness()
 
     async def _set_goal_status(self, status: GoalStatus, reason: str) -> None:
         if self._goal is not None and not self._core.conversation.log.is_read_only:
@@ -271,7 +276,7 @@ class SessionGoal:
 
     # Whether the proof holds
 
-    async def check_staleness(self) -> GoalView | None:
+    async def check_goal_staleness(self) -> GoalView | None:
         """Checks whether a file changed since the goal was met, and publishes it. Cheap while nothing changed."""
         goal = self._goal
         if goal is None or goal.status != "done" or goal.proof is None or self._check is not None:
@@ -282,12 +287,12 @@ class SessionGoal:
             await self._publish_goal()
         return self.goal_view
 
-    def _open_workspace_proof(self) -> "WorkspaceProof":
-        from app.engine.goals.workspace_proof import WorkspaceProof  # noqa: PLC0415  (most sessions have no goal)
+    def _open_workspace_proof(self) -> "GoalWorkspaceProof":
+        from app.engine.goals.workspace_proof import GoalWorkspaceProof  # noqa: PLC0415  (most sessions have no goal)
 
         if self._workspace is None:
             workspace, log = self._core.workspace, self._core.conversation.log
-            self._workspace = WorkspaceProof(
+            self._workspace = GoalWorkspaceProof(
                 self._files.session_files, workspace.cwd, lambda: workspace.added.paths, log
             )
         return self._workspace
@@ -307,9 +312,9 @@ class SessionGoal:
             self._core.event_bus.publish_now(GoalChanged(view=self.goal_view))
 
     async def _run_check(self, goal: Goal) -> GoalProof:
-        from app.engine.goals.check_runs import CheckRunner  # noqa: PLC0415  (most sessions have no goal)
+        from app.engine.goals.check_runs import GoalCheckRunner  # noqa: PLC0415  (most sessions have no goal)
 
-        runner = CheckRunner(
+        runner = GoalCheckRunner(
             self._core.toolbox, self._core.hooks, self._permission_gate, self._tools, self._core.event_bus
         )
         watched, commands = self._open_workspace_proof(), [one.command for one in goal.checks]
@@ -381,7 +386,9 @@ class SessionGoal:
 
         goal = self._goal
         is_told = goal is not None and goal.status in ("active", "blocked")
-        self._requests.set_section("goal", goal_section_text(goal) if goal is not None and is_told else None)
+        self._requests.set_prompt_section(
+            "goal", goal_section_text(goal) if goal is not None and is_told else None
+        )
 
 
 def _decode_goal(entry: CustomEntry) -> Goal | None:

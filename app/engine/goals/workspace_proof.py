@@ -7,20 +7,20 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.files.session_files import SessionFiles
-from app.engine.goals.check_files import files_named_in_commands, files_read_by_check
+from app.engine.files.session_files import SessionFileChanges
+from app.engine.goals.check_files import files_named_in_commands, files_read_by_goal_check
 from app.engine.goals.workspace_snapshots import WorkspaceSnapshot, WorkspaceSnapshots
 from app.sessions.session_log import SessionLog
-from app.undo.change_records import files_of
+from app.undo.change_records import file_changes_data_of_entry
 from app.values.entries import CustomEntry
 from app.values.todos import GOAL_ENTRY_TYPE, GOAL_SET_FIELD, CheckResult
-from tools.results import Json
+from tools.tool_result_values import JsonValue
 
-MAX_NAMED_FILES = 20
+MAX_FILES_NAMED_IN_GOAL_PROOF = 20
 """The maximum number of files that a result names."""
 
 
-class CheckRun(msgspec.Struct, frozen=True, kw_only=True):
+class GoalCheckRun(msgspec.Struct, frozen=True, kw_only=True):
     """The results of a check, and the digests of the workspace before and after it."""
 
     results: tuple[CheckResult, ...]
@@ -28,7 +28,7 @@ class CheckRun(msgspec.Struct, frozen=True, kw_only=True):
     digest_before: str
     written_files: tuple[str, ...]
 
-    def with_unexplained_writes(self, written_before: Sequence[str]) -> "CheckRun":
+    def with_unexplained_writes(self, written_before: Sequence[str]) -> "GoalCheckRun":
         """Compares these results with an earlier run of the check: a file that changed only during this run was
         changed by another program, so these results belong to no known state of the files."""
         if set(self.written_files) <= set(written_before):
@@ -36,11 +36,11 @@ class CheckRun(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, digest_after=self.digest_before)
 
 
-class WorkspaceProof:
+class GoalWorkspaceProof:
     """The workspace snapshots of one goal. Files that its commands name count even if git ignores them."""
 
     def __init__(
-        self, files: SessionFiles, cwd: Path, added: Callable[[], Sequence[Path]], log: SessionLog
+        self, files: SessionFileChanges, cwd: Path, added: Callable[[], Sequence[Path]], log: SessionLog
     ) -> None:
         place = files.undo_config
         self._snapshots = (
@@ -52,24 +52,24 @@ class WorkspaceProof:
         self._named_files: tuple[str, ...] = ()
         self._check_lock = asyncio.Lock()
 
-    async def mark_goal_start(self, commands: Sequence[str]) -> str:
+    async def snapshot_at_goal_start(self, commands: Sequence[str]) -> str:
         """Takes a snapshot of the files when the goal is set; returns its digest, empty where the files are not
         watched."""
         return self._store_snapshot(await self._current_snapshot(commands))
 
     async def run_with_snapshots(
         self, run: Callable[[], Awaitable[tuple[CheckResult, ...]]], commands: Sequence[str]
-    ) -> CheckRun:
+    ) -> GoalCheckRun:
         """Runs a check, with a workspace snapshot before and after it."""
         before = await self._current_snapshot(commands)
         results = await run()
         after = await self._current_snapshot(commands)
         written = (
-            self._snapshots.changed_paths_between(before, after)[:MAX_NAMED_FILES]
+            self._snapshots.changed_paths_between(before, after)[:MAX_FILES_NAMED_IN_GOAL_PROOF]
             if self._snapshots is not None and before is not None and after is not None
             else ()
         )
-        return CheckRun(
+        return GoalCheckRun(
             results=results,
             digest_after=self._store_snapshot(after),
             digest_before=self._store_snapshot(before),
@@ -89,7 +89,9 @@ class WorkspaceProof:
             self._store_snapshot(now)  # with new time stamps, so that the next look is cheap again
             return None
         return (
-            self._snapshots.changed_paths_between(known, now)[:MAX_NAMED_FILES] if known is not None else ()
+            self._snapshots.changed_paths_between(known, now)[:MAX_FILES_NAMED_IN_GOAL_PROOF]
+            if known is not None
+            else ()
         )
 
     async def changed_check_files(self, digest: str, commands: Sequence[str]) -> tuple[str, ...]:
@@ -99,7 +101,7 @@ class WorkspaceProof:
             changed = self._snapshots.changed_paths_between(base, now)
         else:
             changed = self._recorded_changes()
-        return files_read_by_check(changed, self._named_files, self._cwd)[:MAX_NAMED_FILES]
+        return files_read_by_goal_check(changed, self._named_files, self._cwd)[:MAX_FILES_NAMED_IN_GOAL_PROOF]
 
     def _recorded_changes(self) -> tuple[str, ...]:
         """Returns the files that calls of this branch changed since the goal was set. Used after a resumption,
@@ -107,10 +109,10 @@ class WorkspaceProof:
         found: set[str] = set()
         for entry in self._log.entries_to_root():
             if isinstance(entry, CustomEntry) and entry.custom_type == GOAL_ENTRY_TYPE:
-                data: Json = entry.data
+                data: JsonValue = entry.data
                 if isinstance(data, dict) and data.get(GOAL_SET_FIELD):
                     break
-            elif (files := files_of(entry)) is not None:
+            elif (files := file_changes_data_of_entry(entry)) is not None:
                 found.update(change.path for change in files.changes)
         return tuple(sorted(found))
 

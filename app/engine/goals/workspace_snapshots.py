@@ -12,16 +12,16 @@ from pathlib import Path
 
 import msgspec
 
-from app.undo.content_store import UndoConfig
-from app.undo.disk_files import FileSignature, find_folders, signature_at, signature_of
-from app.undo.folder_scanners import GENERATED_FOLDERS, MAX_FILES
-from app.undo.folder_scans import RECENT_CHANGE_SECONDS
-from tools.files.atomic_replacement import is_temporary_name
-from tools.git.git_command import make_git_command
+from app.undo.content_store import UndoStoreSettings
+from app.undo.disk_files import FileSignature, file_signature_at, file_signature_of_stat, find_folders
+from app.undo.folder_scanners import GENERATED_FOLDERS, MAX_SCANNED_FILES
+from app.undo.folder_scans import RECENT_FILE_CHANGE_SECONDS
+from tools.files.atomic_replacement import is_temporary_replacement_name
+from tools.git.git_command import make_read_only_git_command
 from tools.git.git_repository import GitRepository, find_repository
 
-_LIST_FILES_COMMAND = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-_LIST_IGNORED_COMMAND = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+_GIT_LIST_FILES_COMMAND = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+_GIT_LIST_IGNORED_COMMAND = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 _GIT_TIMEOUT = 30.0
 _MAX_HASHED_FILE_BYTES = 8 << 20
 """The maximum size in bytes of a file whose content is hashed; larger files are identified by size and modification
@@ -59,7 +59,7 @@ class WorkspaceSnapshots:
     def __init__(
         self,
         folder: Path,
-        place: UndoConfig,
+        place: UndoStoreSettings,
         *,
         added: Callable[[], Sequence[Path]] = tuple,
         session: Path | None = None,
@@ -85,7 +85,9 @@ class WorkspaceSnapshots:
         signatures: dict[str, FileSignature | None] = {}
         known, total, is_young, now = dict[str, tuple[FileSignature, str]](), 0, False, time.time()
         for place in sorted({*listing.files, *named}):
-            if place.startswith(self._excluded_folders) or is_temporary_name(os.path.basename(place)):  # noqa: PTH119  (a name of any bytes)
+            if place.startswith(self._excluded_folders) or is_temporary_replacement_name(
+                os.path.basename(place)  # noqa: PTH119  (a name of any bytes)
+            ):
                 continue
             try:
                 stat = os.lstat(place)
@@ -94,8 +96,8 @@ class WorkspaceSnapshots:
                 continue
             if stat_module.S_ISDIR(stat.st_mode):
                 continue
-            signature = signatures[place] = signature_of(stat)
-            was_changed_now = now - stat.st_ctime < RECENT_CHANGE_SECONDS
+            signature = signatures[place] = file_signature_of_stat(stat)
+            was_changed_now = now - stat.st_ctime < RECENT_FILE_CHANGE_SECONDS
             is_young = is_young or was_changed_now
             total += stat.st_size
             before = self._known_digests.get(place)
@@ -108,7 +110,7 @@ class WorkspaceSnapshots:
                 known[place] = signature, identity
         self._known_digests = known
         for folder in listing.folders or ():
-            signatures[folder] = signature_at(folder)
+            signatures[folder] = file_signature_at(folder)
             is_young = is_young or _is_recent(signatures[folder], now)
         return WorkspaceSnapshot(
             files=files,
@@ -124,7 +126,7 @@ class WorkspaceSnapshots:
         return (
             mark.are_signatures_reliable
             and mark.folders == self._folders()
-            and all(signature_at(place) == signature for place, signature in mark.signatures.items())
+            and all(file_signature_at(place) == signature for place, signature in mark.signatures.items())
         )
 
     def _folders(self) -> tuple[Path, ...]:
@@ -173,8 +175,8 @@ class WorkspaceSnapshots:
     def _list_repository(self, repository: GitRepository, folder: Path) -> _WorkspaceListing | None:
         top = os.path.realpath(repository.work_tree)
         names, ignored = (
-            self._run_git_list(repository, top, *_LIST_FILES_COMMAND),
-            self._run_git_list(repository, top, *_LIST_IGNORED_COMMAND),
+            self._run_git_list(repository, top, *_GIT_LIST_FILES_COMMAND),
+            self._run_git_list(repository, top, *_GIT_LIST_IGNORED_COMMAND),
         )
         if names is None or ignored is None:
             return _walk_files(str(folder))
@@ -196,7 +198,7 @@ class WorkspaceSnapshots:
 
     def _run_git_list(self, repository: GitRepository, top: str, *words: str) -> list[str] | None:
         """Returns the paths that a git command lists; None: git failed."""
-        command = make_git_command(
+        command = make_read_only_git_command(
             Path(top),
             *words,
             repository=repository.configuration(self._undo_config.home),
@@ -230,13 +232,13 @@ def _walk_files(top: str) -> _WorkspaceListing | None:
                         waiting.append(entry.path)
         except OSError:
             continue
-        if len(files) > MAX_FILES or len(folders) > MAX_FILES:
+        if len(files) > MAX_SCANNED_FILES or len(folders) > MAX_SCANNED_FILES:
             return None
     return _WorkspaceListing(files=files, folders=folders)
 
 
 def _is_recent(signature: FileSignature | None, now: float) -> bool:
-    return signature is not None and now - signature[3] / 1e9 < RECENT_CHANGE_SECONDS
+    return signature is not None and now - signature[3] / 1e9 < RECENT_FILE_CHANGE_SECONDS
 
 
 def _file_identity(place: str, stat: os.stat_result, *, is_read: bool) -> str:

@@ -6,55 +6,57 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
-from app.copies.changed_files import CopyChanges
-from app.copies.isolated_copy import IsolatedCopy
-from app.copies.staged_copies import make_staged_files
+from app.copies.changed_files import RepositoryCopyChanges
+from app.copies.isolated_repository_copies import IsolatedRepositoryCopy
+from app.copies.staged_copy_changes import stage_copy_changes
 from app.values.user_errors import UserError
-from tools.amounts import MINUS_SIGN, pluralized
 from tools.edits.staged_actions import UnknownStagedAction
-from tools.workspace import Workspace
+from tools.number_formatting import MINUS_SIGN, count_with_noun
+from tools.session_workspace import SessionWorkspace
 
-STAGING_TOOL_NAME: Final = "task"
-_MAX_LISTED_FILES: Final = 10
+HELPER_STAGING_TOOL_NAME: Final = "task"
+_MAX_LISTED_HELPER_FILES: Final = 10
 
 
-class CopyDelivery:
+class HelperChangeDelivery:
     """The repository copies of one session's helpers whose changes wait to be applied or discarded."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: SessionWorkspace) -> None:
         self._workspace = workspace
-        self._waiting: dict[str, IsolatedCopy] = {}
+        self._waiting: dict[str, IsolatedRepositoryCopy] = {}
         self._staged_by_copy: dict[str, str] = {}
         """The id of the staged changes of each copy."""
 
     @property
-    def waiting_copies(self) -> tuple[IsolatedCopy, ...]:
+    def waiting_copies(self) -> tuple[IsolatedRepositoryCopy, ...]:
         return tuple(self._waiting.values())
 
-    def withdraw_changes(self, copy: IsolatedCopy) -> None:
+    def withdraw_changes(self, copy: IsolatedRepositoryCopy) -> None:
         """Withdraws the staged changes of a repository copy in which its helper works again."""
         self._waiting.pop(str(copy.parent_folder), None)
         staged = self._staged_by_copy.pop(str(copy.parent_folder), None)
         if staged is not None:
-            self._workspace.staged_actions.drop_all("The helper continues.", (staged,))
+            self._workspace.staged_actions.discard_all_staged_actions("The helper continues.", (staged,))
 
-    async def stage_changes(self, copy: IsolatedCopy) -> str:
+    async def stage_changes(self, copy: IsolatedRepositoryCopy) -> str:
         """Stages the changes of a helper's repository copy, and returns a text about it for the agent. A copy
         without changes is removed."""
         key = str(copy.parent_folder)
         try:
             changes = await copy.changes()
             top = Path(copy.record.source)
-            files = await asyncio.to_thread(make_staged_files, changes.files, top, self._workspace)
+            files = await asyncio.to_thread(stage_copy_changes, changes.files, top, self._workspace)
             if not files and not changes.unsupported_files:
                 await self._remove_delivered_copy(copy)
                 return "The helper changed no file."
             label = copy.record.title if files else f"{copy.record.title}: only links or repositories"
             staged = self._workspace.staged_actions.stage_action(
                 label,
-                STAGING_TOOL_NAME,
+                HELPER_STAGING_TOOL_NAME,
                 files,
-                apply=lambda reason: self._apply_to_folder(copy, changes if files else CopyChanges()),
+                apply=lambda reason: self._apply_to_folder(
+                    copy, changes if files else RepositoryCopyChanges()
+                ),
                 reject=lambda reason: self._remove_delivered_copy(copy),
                 is_merged=True,
             )
@@ -64,19 +66,21 @@ class CopyDelivery:
         self._waiting[key], self._staged_by_copy[key] = copy, staged.id
         rows = [
             f"{file.display_path} +{file.diff.added} {MINUS_SIGN}{file.diff.removed}"
-            for file in files[:_MAX_LISTED_FILES]
+            for file in files[:_MAX_LISTED_HELPER_FILES]
         ]
-        rows += [f"{len(files) - _MAX_LISTED_FILES} more"] if len(files) > _MAX_LISTED_FILES else []
+        rows += (
+            [f"{len(files) - _MAX_LISTED_HELPER_FILES} more"] if len(files) > _MAX_LISTED_HELPER_FILES else []
+        )
         kept = _unsupported_files_note(copy, changes)
         if not files:
             return f"{staged.id} is staged:{kept}"
         return (
-            f"Its changes are staged, not written: {staged.id}, {pluralized(len(files), 'file')}: "
+            f"Its changes are staged, not written: {staged.id}, {count_with_noun(len(files), 'file')}: "
             f"{', '.join(rows)}. "
             f"Apply or discard them with resolve; each file is merged with its content at that time.{kept}"
         )
 
-    async def _apply_to_folder(self, copy: IsolatedCopy, changes: CopyChanges) -> str:
+    async def _apply_to_folder(self, copy: IsolatedRepositoryCopy, changes: RepositoryCopyChanges) -> str:
         """Applies a helper's changes that are already written: removes the copy, or keeps it, and returns a text
         about it, if it has links and repositories that cannot be delivered."""
         if changes.unsupported_files:
@@ -84,7 +88,7 @@ class CopyDelivery:
         await self._remove_delivered_copy(copy)
         return ""
 
-    async def _remove_delivered_copy(self, copy: IsolatedCopy) -> None:
+    async def _remove_delivered_copy(self, copy: IsolatedRepositoryCopy) -> None:
         self._waiting.pop(str(copy.parent_folder), None)
         self._staged_by_copy.pop(str(copy.parent_folder), None)
         await asyncio.to_thread(copy.remove)
@@ -92,7 +96,7 @@ class CopyDelivery:
     def release_copies(self) -> None:
         """Releases the locks of helpers' copies and their staged changes, for the next session that looks for
         them."""
-        self._workspace.staged_actions.drop_all(
+        self._workspace.staged_actions.discard_all_staged_actions(
             "The changes will be offered again.", tuple(self._staged_by_copy.values())
         )
         self._staged_by_copy.clear()
@@ -100,10 +104,11 @@ class CopyDelivery:
             self._waiting.popitem()[1].release()
 
 
-def _unsupported_files_note(copy: IsolatedCopy, changes: CopyChanges) -> str:
+def _unsupported_files_note(copy: IsolatedRepositoryCopy, changes: RepositoryCopyChanges) -> str:
     if not changes.unsupported_files:
         return ""
     return (
-        f" Links and repositories are not copied back: {', '.join(changes.unsupported_files[:_MAX_LISTED_FILES])}. "
+        " Links and repositories are not copied back: "
+        f"{', '.join(changes.unsupported_files[:_MAX_LISTED_HELPER_FILES])}. "
         f"They stay in {copy.folder}, which is offered again at the next start."
     )

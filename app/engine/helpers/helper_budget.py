@@ -5,20 +5,24 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from app.engine.core.request_budget import LimitReached, RequestBudget, RequestLimits
+from app.engine.core.request_budget import SessionUsageBudget, SessionUsageLimits, UsageLimitReached
 from app.providers.model_stream import AssistantStream
 from app.values.usage import Usage
 
-_WARNING_USAGE_SHARE: Final = 0.8
-_LAST_ANSWER_TIME_SHARE: Final = 0.05
+_HELPER_WARNING_USAGE_SHARE: Final = 0.8
+_HELPER_LAST_ANSWER_TIME_SHARE: Final = 0.05
 """The share of a helper's time that is left for its last answer."""
 
 
-class HelperBudget(RequestBudget):
+class HelperUsageBudget(SessionUsageBudget):
     """Counts each request of a helper in its own limits and in its parent's."""
 
     def __init__(
-        self, limits: RequestLimits, parent: RequestBudget, *, clock: Callable[[], float] = time.monotonic
+        self,
+        limits: SessionUsageLimits,
+        parent: SessionUsageBudget,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(limits, clock=clock)
         self._parent = parent
@@ -37,14 +41,14 @@ class HelperBudget(RequestBudget):
         self._parent.check_limits()
         if is_turn and self._has_ended and not self._reached_limit_text(is_turn=True):
             self.has_refused_request = True
-            raise LimitReached(
+            raise UsageLimitReached(
                 "The helper reached a limit and called tools instead of giving its last answer."
             )
         super().check_limits(is_turn=is_turn)
         self._has_ended = is_turn and self.is_last_request
 
-    def count_usage(self, stream: AssistantStream) -> AssistantStream:
-        return super().count_usage(self._parent.count_usage(stream))
+    def count_usage_of_stream(self, stream: AssistantStream) -> AssistantStream:
+        return super().count_usage_of_stream(self._parent.count_usage_of_stream(stream))
 
     def limit_notice(self) -> str:
         """Returns a notice for the helper after a request when its limits are nearly used up, each notice only
@@ -59,7 +63,7 @@ class HelperBudget(RequestBudget):
             ("tokens", limits.max_tokens, *tokens),
             ("cost", limits.max_cost, *cost),
             ("turns", limits.max_turns, self.turns, 0),
-            ("time", limits.max_seconds, spent, seconds * _LAST_ANSWER_TIME_SHARE),
+            ("time", limits.max_seconds, spent, seconds * _HELPER_LAST_ANSWER_TIME_SHARE),
         )
         reached = [(name, limit, now, last) for name, limit, now, last in kinds if limit]
         # The next request may be as large as the last one, and a limit is exceeded by one request at most.
@@ -72,9 +76,9 @@ class HelperBudget(RequestBudget):
                 f"Your limit of {ending[0]} is nearly used up. This is your last answer, without tools: "
                 f"say what you have found or done, and what is missing."
             )
-        nearly = [name for name, limit, now, _ in reached if now >= _WARNING_USAGE_SHARE * limit]
+        nearly = [name for name, limit, now, _ in reached if now >= _HELPER_WARNING_USAGE_SHARE * limit]
         if nearly and not self._has_warned:
             self._has_warned = True
-            share = f"{_WARNING_USAGE_SHARE:.0%}"
+            share = f"{_HELPER_WARNING_USAGE_SHARE:.0%}"
             return f"You have used {share} of your {nearly[0]}. Finish soon: do only what matters most."
         return ""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from app.engine.commands import response_data
 from app.engine.commands.session_command import session_command
-from app.engine.helpers.helper_run import HelperRun
+from app.engine.helpers.helper_run import HelperAgentRun
 from app.engine.session import Session
 
 
@@ -31,7 +31,7 @@ async def stop_helper(session: Session, helper_id: str) -> response_data.HelperI
     return _helper_details(await session.helpers.stop_helper(helper_id))
 
 
-def _helper_info(helper: HelperRun) -> response_data.HelperInfo:
+def _helper_info(helper: HelperAgentRun) -> response_data.HelperInfo:
     used = helper.budget.usage_so_far
     info: response_data.HelperInfo = {
         "id": helper.id,
@@ -52,5 +52,5 @@ def _helper_info(helper: HelperRun) -> response_data.HelperInfo:
     return info
 
 
-def _helper_details(helper: HelperRun) -> response_data.HelperInfo:
+def _helper_details(helper: HelperAgentRun) -> response_data.HelperInfo:
     return {**_helper_info(helper), "lines": list(helper.progress_lines), "answer": helper.answer_text}

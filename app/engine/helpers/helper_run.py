@@ -8,35 +8,35 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from app.agent.queues import Queues
-from app.copies.isolated_copy import IsolatedCopy
+from app.agent.message_queues import MessageQueues
+from app.copies.isolated_repository_copies import IsolatedRepositoryCopy
 from app.engine.core.event_bus import EventBus, EventListener
 from app.engine.core.toolbox import Toolbox
-from app.engine.helpers.helper_budget import HelperBudget
+from app.engine.helpers.helper_budget import HelperUsageBudget
 from app.engine.jobs.background_jobs import JobTable
-from app.resources.helper_kinds import HelperKind, HelperKinds
+from app.resources.helper_kinds import HelperAgentKind, HelperAgentKinds
 from app.sessions.session_log import SessionLog
 from app.values.messages import AssistantMessage, Message
 from app.values.models import Model
 from app.values.usage import Cost, Usage
 from app.values.user_errors import UserError
-from tools.text import one_line
+from tools.text_sanitizing import one_line
 
-_MAX_PROGRESS_LINES = 500
+_MAX_HELPER_PROGRESS_LINES = 500
 
 HelperState = Literal["waiting", "running", "done", "stopped"]
 
 
-class HelperRefused(UserError):
+class HelperAgentRefused(UserError):
     """Raised if a helper agent was not started or not found; the text says why."""
 
 
-class HelperSession(Protocol):
+class HelperAgentSession(Protocol):
     """The part of a session's interface that running a helper agent needs; implemented by
     `engine.session.Session`."""
 
     events: EventBus
-    queues: Queues
+    queues: MessageQueues
     tools: Toolbox
 
     @property
@@ -59,24 +59,24 @@ class HelperSession(Protocol):
     async def close(self) -> None: ...
 
 
-class HelperStart(msgspec.Struct, frozen=True):
+class StartedHelperAgent(msgspec.Struct, frozen=True):
     """The session of a started helper agent, and a remark about its start for the agent that waits for it."""
 
-    session: HelperSession
+    session: HelperAgentSession
     note: str = ""
 
 
-class HelperRun(msgspec.Struct, kw_only=True):
+class HelperAgentRun(msgspec.Struct, kw_only=True):
     """One helper agent with its state, session, usage and result."""
 
     id: str
-    kind: HelperKind
+    kind: HelperAgentKind
     title: str
     call_id: str
-    budget: HelperBudget
+    budget: HelperUsageBudget
     is_isolated: bool = False
     """Whether the helper works in a separate copy of the repository."""
-    on_change: Callable[["HelperRun"], None] = lambda helper: None
+    on_change: Callable[["HelperAgentRun"], None] = lambda helper: None
     state: HelperState = "waiting"
     """The state of the helper; `waiting` means that it waits until a helper before it has ended."""
     model: str = ""
@@ -86,9 +86,9 @@ class HelperRun(msgspec.Struct, kw_only=True):
     """Lines on what the helper has done so far."""
     started_at: float = msgspec.field(default_factory=time.monotonic)
     ended_at: float | None = None
-    session: HelperSession | None = None
+    session: HelperAgentSession | None = None
     """The session of the helper while it works; None before and after."""
-    copy: IsolatedCopy | None = None
+    copy: IsolatedRepositoryCopy | None = None
     log: SessionLog | None = None
     """The log of the helper's session, if it is in no file."""
     session_file: Path | None = None
@@ -127,7 +127,7 @@ class HelperRun(msgspec.Struct, kw_only=True):
 
     def add_progress_line(self, line: str) -> None:
         self.progress_lines.append(one_line(line)[:300])
-        del self.progress_lines[: len(self.progress_lines) - _MAX_PROGRESS_LINES]
+        del self.progress_lines[: len(self.progress_lines) - _MAX_HELPER_PROGRESS_LINES]
 
     def reset_usage(self) -> None:
         """Resets the usage that was already reported to the parent, for a new budget."""
@@ -140,18 +140,18 @@ class HelperRun(msgspec.Struct, kw_only=True):
         return _usage_difference(used, before)
 
 
-class HelperSource(Protocol):
+class HelperAgentSource(Protocol):
     """Finds the kinds of helper agents, and makes helpers' sessions and repository copies."""
 
-    def kinds(self) -> HelperKinds: ...
+    def kinds(self) -> HelperAgentKinds: ...
 
-    def start(self, helper: HelperRun) -> HelperStart: ...
+    def start(self, helper: HelperAgentRun) -> StartedHelperAgent: ...
 
-    async def copy_repository(self, helper: HelperRun) -> IsolatedCopy:
+    async def copy_repository(self, helper: HelperAgentRun) -> IsolatedRepositoryCopy:
         """Makes a separate copy of the session's repository for a helper agent. Raises `UserError`."""
         ...
 
-    def leftover_copies(self) -> list[IsolatedCopy]:
+    def leftover_helper_copies(self) -> list[IsolatedRepositoryCopy]:
         """Returns the copies of the session's repository that no process holds. Blocks."""
         ...
 

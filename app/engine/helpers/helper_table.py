@@ -7,19 +7,24 @@ from typing import Any, cast
 
 import msgspec
 
-from app.agent.queues import AsideMessage
-from app.copies.isolated_copy import IsolatedCopy
+from app.agent.message_queues import AsideMessage
+from app.copies.isolated_repository_copies import IsolatedRepositoryCopy
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hook_results import HelperAnswer
-from app.engine.core.request_budget import RequestLimits
+from app.engine.core.request_budget import SessionUsageLimits
 from app.engine.core.session_core import SessionCore
-from app.engine.helpers.copy_delivery import CopyDelivery
-from app.engine.helpers.helper_budget import HelperBudget
+from app.engine.helpers.copy_delivery import HelperChangeDelivery
+from app.engine.helpers.helper_budget import HelperUsageBudget
 from app.engine.helpers.helper_results import helper_result
-from app.engine.helpers.helper_run import HelperRefused, HelperRun, HelperSession, HelperSource
+from app.engine.helpers.helper_run import (
+    HelperAgentRefused,
+    HelperAgentRun,
+    HelperAgentSession,
+    HelperAgentSource,
+)
 from app.engine.jobs.background_jobs import JobTable
-from app.resources.helper_kinds import HelperKind, HelperKinds
-from app.resources.settings.settings_tools import TaskSettings
+from app.resources.helper_kinds import HelperAgentKind, HelperAgentKinds
+from app.resources.settings.settings_tools import HelperAgentSettings
 from app.sessions.errors import SessionWriteError
 from app.values.entries import UsageEntry
 from app.values.events import (
@@ -33,27 +38,27 @@ from app.values.events import (
 )
 from app.values.messages import AssistantMessage, CustomMessage, Message
 from app.values.models import Model
-from tools.amounts import pluralized
-from tools.results import ToolResult
-from tools.text import one_line
+from tools.number_formatting import count_with_noun
+from tools.text_sanitizing import one_line
+from tools.tool_result_values import ToolResult
 
-_MAX_NAMED_COPIES = 3
+_MAX_NAMED_HELPER_COPIES = 3
 _MAX_KNOWN_HELPERS = 200
 """The maximum number of ended helpers that are listed."""
 HELPER_LIMITS_MESSAGE_TYPE = "helper-limits"
 HELPER_CHANGES_MESSAGE_TYPE = "helper-changes"
 
 
-class HelperTable:
+class HelperAgentTable:
     """The helper agents of one session."""
 
-    def __init__(self, core: SessionCore, jobs: JobTable, source: HelperSource | None) -> None:
+    def __init__(self, core: SessionCore, jobs: JobTable, source: HelperAgentSource | None) -> None:
         self._core = core
         self._jobs = jobs
         self._source = source
-        self._helpers: list[HelperRun] = []
+        self._helpers: list[HelperAgentRun] = []
         """The helpers that wait, run or have ended, oldest first."""
-        self._running_helpers: list[HelperRun] = []
+        self._running_helpers: list[HelperAgentRun] = []
         self._change_condition = asyncio.Condition()
         self._prompt = "", 0
         """The session and the number of the user's prompt for which helpers were last started."""
@@ -62,7 +67,7 @@ class HelperTable:
         self._count = 0
         self._is_closed = False
         self._deliveries: set[asyncio.Future[None]] = set()
-        self.copies = CopyDelivery(core.workspace)
+        self.copies = HelperChangeDelivery(core.workspace)
         """The repository copies of helpers whose changes wait to be applied."""
 
     @property
@@ -70,43 +75,43 @@ class HelperTable:
         """Whether this session can start helper agents; a helper's own session cannot."""
         return self._source is not None
 
-    def kinds(self) -> HelperKinds:
-        return self._source.kinds() if self._source is not None else HelperKinds(kinds={})
+    def kinds(self) -> HelperAgentKinds:
+        return self._source.kinds() if self._source is not None else HelperAgentKinds(kinds={})
 
-    def active_helpers(self) -> tuple[HelperRun, ...]:
+    def active_helpers(self) -> tuple[HelperAgentRun, ...]:
         """The helper agents that wait for a slot or run."""
         return tuple(self._running_helpers)
 
-    def known_helpers(self) -> tuple[HelperRun, ...]:
+    def known_helpers(self) -> tuple[HelperAgentRun, ...]:
         """All helper agents of this session since it was opened, also those that have ended."""
         return tuple(self._helpers)
 
-    def find_helper(self, helper_id: str) -> HelperRun:
-        """Returns the helper agent with this id. Raises `HelperRefused` when there is none."""
+    def find_helper(self, helper_id: str) -> HelperAgentRun:
+        """Returns the helper agent with this id. Raises `HelperAgentRefused` when there is none."""
         for helper in self._helpers:
             if helper.id == helper_id:
                 return helper
         ids = ", ".join(helper.id for helper in self._helpers)
-        raise HelperRefused(
+        raise HelperAgentRefused(
             f"There is no helper {helper_id}: {ids or 'none was started'}. /tasks lists them."
         )
 
     def add_helper(
-        self, kind: HelperKind, title: str, call_id: str, *, is_isolated: bool = False
-    ) -> HelperRun:
-        """Adds a helper agent that has not begun. Raises `HelperRefused`."""
+        self, kind: HelperAgentKind, title: str, call_id: str, *, is_isolated: bool = False
+    ) -> HelperAgentRun:
+        """Adds a helper agent that has not begun. Raises `HelperAgentRefused`."""
         settings = self._task_settings
         prompt = self._core.conversation.log.session_id, self._core.usage_totals.session_counts.user_messages
         if prompt != self._prompt:
             self._prompt, self._started_since_prompt = prompt, 0
         if self._started_since_prompt >= settings.max_per_prompt:
-            raise HelperRefused(
+            raise HelperAgentRefused(
                 f"{self._started_since_prompt} helpers were started for this prompt already, which is the limit "
                 "(setting task.maxPerPrompt). Do the rest yourself, or tell the user."
             )
         self._started_since_prompt += 1
         self._count += 1
-        helper = HelperRun(
+        helper = HelperAgentRun(
             id=f"h{self._count}",
             kind=kind,
             title=title,
@@ -121,20 +126,20 @@ class HelperTable:
         return helper
 
     def start_helper(
-        self, helper: HelperRun, result: Coroutine[Any, Any, ToolResult]
+        self, helper: HelperAgentRun, result: Coroutine[Any, Any, ToolResult]
     ) -> "asyncio.Future[ToolResult]":
         """Starts a helper agent in a task that calls `run`; cancelling the task stops the helper."""
         helper.work = work = asyncio.ensure_future(result)
         work.add_done_callback(lambda _: self._finish_helper(helper))
         return work
 
-    def _finish_helper(self, helper: HelperRun) -> None:
+    def _finish_helper(self, helper: HelperAgentRun) -> None:
         if helper in self._running_helpers:  # cancelled before it could begin
             self._running_helpers.remove(helper)
             helper.state, helper.ended_at = "stopped", time.monotonic()
             self._publish_helper_change(helper)
 
-    async def run_helper(self, helper: HelperRun, prompt: str) -> HelperRun:
+    async def run_helper(self, helper: HelperAgentRun, prompt: str) -> HelperAgentRun:
         """Runs a helper agent to its end. Cancelling stops the helper and everything that it has started."""
         try:
             await self._wait_for_slot(helper)
@@ -159,8 +164,9 @@ class HelperTable:
             elif helper.work is not None:
                 helper.work.cancel()
 
-    async def stop_helper(self, helper_id: str) -> HelperRun:
-        """Stops one helper agent; a caller that waits for it gets its unfinished result. Raises `HelperRefused`."""
+    async def stop_helper(self, helper_id: str) -> HelperAgentRun:
+        """Stops one helper agent; a caller that waits for it gets its unfinished result. Raises
+        `HelperAgentRefused`."""
         helper = self.find_helper(helper_id)
         helper.is_stopped_by_person = not helper.has_ended
         if helper.session is not None:
@@ -171,21 +177,21 @@ class HelperTable:
             self._change_condition.notify_all()
         return helper
 
-    async def send_message(self, helper_id: str, text: str) -> HelperRun:
+    async def send_message(self, helper_id: str, text: str) -> HelperAgentRun:
         """Sends a message to a helper agent: into its run while it works, and otherwise to continue it in the
         background. Raises `UserError`."""
         helper = self.find_helper(helper_id)
         if helper.session is not None:
             await helper.session.queue("steering", text)
         elif not helper.has_ended:
-            raise HelperRefused(f"{helper.id} has not started yet. Send the message when it is running.")
+            raise HelperAgentRefused(f"{helper.id} has not started yet. Send the message when it is running.")
         else:
             self._resume_in_background(helper, text)
         return helper
 
-    def _resume_in_background(self, helper: HelperRun, text: str) -> None:
+    def _resume_in_background(self, helper: HelperAgentRun, text: str) -> None:
         if self._source is None or (helper.session_file is None and helper.log is None):
-            raise HelperRefused(f"{helper.id} never started, so it cannot continue. Start a new helper.")
+            raise HelperAgentRefused(f"{helper.id} never started, so it cannot continue. Start a new helper.")
         helper.state, helper.is_stopped_by_person, helper.ended_at = "waiting", False, None
         helper.problem = helper.delivery_text = ""
         self._running_helpers.append(helper)
@@ -203,10 +209,10 @@ class HelperTable:
         )
         self._publish_helper_change(helper)
 
-    async def _resume_helper(self, helper: HelperRun, text: str) -> ToolResult:
+    async def _resume_helper(self, helper: HelperAgentRun, text: str) -> ToolResult:
         return helper_result(await self.run_helper(helper, text))
 
-    async def _wait_for_slot(self, helper: HelperRun) -> None:
+    async def _wait_for_slot(self, helper: HelperAgentRun) -> None:
         async with self._change_condition:
             await self._change_condition.wait_for(
                 lambda: (
@@ -215,9 +221,9 @@ class HelperTable:
                 )
             )
         if helper.is_stopped_by_person:
-            raise HelperRefused("The user stopped the helper before it started.")
+            raise HelperAgentRefused("The user stopped the helper before it started.")
 
-    async def _run_session(self, helper: HelperRun, prompt: str) -> None:
+    async def _run_session(self, helper: HelperAgentRun, prompt: str) -> None:
         assert self._source is not None
         helper.budget = self._budget_for_kind(helper.kind)  # its time begins now
         helper.reset_usage()
@@ -263,7 +269,7 @@ class HelperTable:
         helper.on_change(helper)
 
     async def _prompt_until_hooks_accept(
-        self, helper: HelperRun, session: HelperSession, prompt: str
+        self, helper: HelperAgentRun, session: HelperAgentSession, prompt: str
     ) -> None:
         """Prompts a helper agent, and again as long as hooks ask for more work."""
         times_continued = 0
@@ -287,11 +293,11 @@ class HelperTable:
             next_prompt = await self._core.hooks.before_helper_settles(answer)
             times_continued += 1
 
-    async def _end_helper_session(self, session: HelperSession) -> None:
+    async def _end_helper_session(self, session: HelperAgentSession) -> None:
         await session.abort()
         await session.close()
 
-    def _start_delivery(self, helper: HelperRun, *, is_told: bool) -> "asyncio.Future[None]":
+    def _start_delivery(self, helper: HelperAgentRun, *, is_told: bool) -> "asyncio.Future[None]":
         """Stages the changes that a helper agent made in its copy, in a task that continues when the caller stops
         waiting. With `is_told`, the agent reads of it with the next prompt."""
         copy = helper.copy
@@ -306,7 +312,9 @@ class HelperTable:
         delivering.add_done_callback(end)
         return delivering
 
-    async def _deliver_changes(self, helper: HelperRun, copy: IsolatedCopy | None, *, is_told: bool) -> None:
+    async def _deliver_changes(
+        self, helper: HelperAgentRun, copy: IsolatedRepositoryCopy | None, *, is_told: bool
+    ) -> None:
         if copy is None or self._is_closed:
             return
         helper.delivery_text = await self.copies.stage_changes(copy)
@@ -315,14 +323,14 @@ class HelperTable:
         elif is_told:
             self._queue_notice(f"The helper {helper.label} was stopped. {helper.delivery_text}")
 
-    async def offer_leftover_changes(self) -> str:
+    async def offer_leftover_helper_changes(self) -> str:
         """Stages again what helper agents of this session had changed when bayou ended. Returns a notice about
         those of other sessions in this repository, which can be continued."""
         if self._source is None or not self._core.workspace.has_local_files:
             return ""
         self.copies.release_copies()
-        own, others = self._core.conversation.log.path, list[IsolatedCopy]()
-        for copy in await asyncio.to_thread(self._source.leftover_copies):
+        own, others = self._core.conversation.log.path, list[IsolatedRepositoryCopy]()
+        for copy in await asyncio.to_thread(self._source.leftover_helper_copies):
             if copy.session not in (None, own):
                 others.append(copy)
                 continue
@@ -339,9 +347,9 @@ class HelperTable:
             copy.session.stem.partition("_")[2] for copy in others if copy.session is not None
         )
         return (
-            f"Changes of {pluralized(len(others), 'helper')} wait in other sessions: "
-            f"{', '.join(f'“{one_line(copy.record.title)}”' for copy in others[:_MAX_NAMED_COPIES])}. "
-            f"Continue {', '.join(list(sessions)[:_MAX_NAMED_COPIES])} (/resume) to apply or discard them."
+            f"Changes of {count_with_noun(len(others), 'helper')} wait in other sessions: "
+            f"{', '.join(f'“{one_line(copy.record.title)}”' for copy in others[:_MAX_NAMED_HELPER_COPIES])}. "
+            f"Continue {', '.join(list(sessions)[:_MAX_NAMED_HELPER_COPIES])} (/resume) to apply or discard them."
         )
 
     def _queue_notice(self, text: str) -> None:
@@ -357,7 +365,7 @@ class HelperTable:
             delivering.cancel()
         self.copies.release_copies()
 
-    def _on_helper_event(self, helper: HelperRun, event: Event) -> None:
+    def _on_helper_event(self, helper: HelperAgentRun, event: Event) -> None:
         if isinstance(event, QuestionAsked) and event.answer is not None:
             self._event_bus.publish_now(_question_with_helper_name(helper, event))
             self._count_question(helper, event.answer)
@@ -376,7 +384,7 @@ class HelperTable:
             return
         helper.on_change(helper)
 
-    def _count_question(self, helper: HelperRun, answer: "asyncio.Future[Any]") -> None:
+    def _count_question(self, helper: HelperAgentRun, answer: "asyncio.Future[Any]") -> None:
         """Counts a question as open until it is answered."""
         helper.open_questions += 1
 
@@ -388,7 +396,7 @@ class HelperTable:
         helper.on_change(helper)
 
     def _record_helper_usage(
-        self, helper: HelperRun, model: Model | None, message: AssistantMessage | None = None
+        self, helper: HelperAgentRun, model: Model | None, message: AssistantMessage | None = None
     ) -> None:
         """Records in the parent's session what a helper agent has used since the last time."""
         used = helper.take_new_usage()
@@ -407,7 +415,7 @@ class HelperTable:
             return  # the run reports it, with advice
         self._event_bus.publish_now(EntryAppended(entry=stored))
 
-    def _send_limit_notice(self, helper: HelperRun, answer: AssistantMessage) -> None:
+    def _send_limit_notice(self, helper: HelperAgentRun, answer: AssistantMessage) -> None:
         """Tells a helper agent that continues how much of its limits is left."""
         session = helper.session
         if session is None or not answer.tool_calls or not (words := helper.budget.limit_notice()):
@@ -418,7 +426,7 @@ class HelperTable:
         if helper.budget.is_last_request:
             session.tools.recompute_active_tools()
 
-    def _publish_helper_change(self, helper: HelperRun) -> None:
+    def _publish_helper_change(self, helper: HelperAgentRun) -> None:
         self._event_bus.publish_now(
             HelperChanged(
                 helper_id=helper.id,
@@ -436,21 +444,21 @@ class HelperTable:
         return self._core.event_bus
 
     @property
-    def _task_settings(self) -> TaskSettings:
+    def _task_settings(self) -> HelperAgentSettings:
         return self._core.options.effective_settings.settings.task
 
-    def limits_of_kind(self, kind: HelperKind) -> RequestLimits:
+    def limits_of_kind(self, kind: HelperAgentKind) -> SessionUsageLimits:
         """Returns the usage limits of a kind of helper agent: the settings', where the kind has no lower ones."""
         settings = self._task_settings
-        return RequestLimits(
+        return SessionUsageLimits(
             max_turns=min(kind.max_turns or settings.max_turns, settings.max_turns),
             max_tokens=min(kind.max_tokens or settings.max_tokens, settings.max_tokens),
             max_cost=min((one for one in (kind.max_cost, settings.max_cost or None) if one), default=None),
             max_seconds=60 * min(kind.max_minutes or settings.max_minutes, settings.max_minutes),
         )
 
-    def _budget_for_kind(self, kind: HelperKind) -> HelperBudget:
-        return HelperBudget(self.limits_of_kind(kind), self._core.budget)
+    def _budget_for_kind(self, kind: HelperAgentKind) -> HelperUsageBudget:
+        return HelperUsageBudget(self.limits_of_kind(kind), self._core.budget)
 
 
 TASK_USAGE_KIND = "task"
@@ -463,7 +471,7 @@ def _last_helper_text(messages: tuple[Message, ...]) -> str:
     return next(filter(None, texts), "")
 
 
-def _helper_failure_reason(helper: HelperRun, last: AssistantMessage | None) -> str:
+def _helper_failure_reason(helper: HelperAgentRun, last: AssistantMessage | None) -> str:
     if helper.budget.has_run_out:
         return "The helper's time limit was reached (setting task.maxMinutes)."
     if last is None or last.stop_reason == "aborted":
@@ -471,7 +479,7 @@ def _helper_failure_reason(helper: HelperRun, last: AssistantMessage | None) -> 
     return (last.error_message or "The helper's last request failed.") if last.stop_reason == "error" else ""
 
 
-def _question_with_helper_name(helper: HelperRun, event: QuestionAsked) -> QuestionAsked:
+def _question_with_helper_name(helper: HelperAgentRun, event: QuestionAsked) -> QuestionAsked:
     """Returns a helper agent's question with the helper's name, as the parent's user sees it."""
     approval = event.approval
     if approval is not None:

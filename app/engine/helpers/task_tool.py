@@ -7,19 +7,19 @@ from typing import Annotated, Any
 import msgspec
 
 from app.engine.helpers.helper_results import helper_details, helper_progress, helper_result
-from app.engine.helpers.helper_run import HelperRun
-from app.engine.helpers.helper_table import HelperTable
-from app.resources.helper_kinds import HelperKind
+from app.engine.helpers.helper_run import HelperAgentRun
+from app.engine.helpers.helper_table import HelperAgentTable
+from app.resources.helper_kinds import HelperAgentKind
 from app.values.user_errors import UserError
-from tools.base import Tool, ToolContext, ToolError, no_effects
-from tools.results import Card, MarkdownBlock, TextBlock, ToolResult, text_result
-from tools.schema import make_arguments_schema
-from tools.text import escape_controls, one_line
+from tools.argument_schema import make_arguments_schema
+from tools.text_sanitizing import escape_controls, one_line
+from tools.tool_definition import Tool, ToolContext, ToolError, declare_no_effects
+from tools.tool_result_values import Card, MarkdownBlock, TextBlock, ToolResult, text_result
 
-_PROGRESS_POLL_SECONDS = 0.1
-_MAX_PROMPT_CHARS = 100_000
-_MAX_LISTED_KINDS = 20
-_MAX_TITLE_CHARS = 80
+_HELPER_PROGRESS_POLL_SECONDS = 0.1
+_MAX_TASK_PROMPT_CHARS = 100_000
+_MAX_LISTED_HELPER_KINDS = 20
+_MAX_TASK_TITLE_CHARS = 80
 
 
 class TaskArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,17 +43,17 @@ class TaskArguments(msgspec.Struct, frozen=True, kw_only=True):
     ] = True
 
 
-def task_tool(helpers: HelperTable) -> Tool:
+def task_tool(helpers: HelperAgentTable) -> Tool:
     async def run(arguments: TaskArguments, context: ToolContext) -> ToolResult:
         prompt = arguments.prompt.strip()
         if not prompt:
             raise ToolError("The task is empty. Describe the helper's task in prompt.")
-        if len(prompt) > _MAX_PROMPT_CHARS:
+        if len(prompt) > _MAX_TASK_PROMPT_CHARS:
             raise ToolError(
-                f"The task is longer than {_MAX_PROMPT_CHARS:,} characters. Name files instead of their text."
+                f"The task is longer than {_MAX_TASK_PROMPT_CHARS:,} characters. Name files instead of their text."
             )
         kind = _find_helper_kind(helpers, arguments.agent)
-        title = one_line(arguments.title or prompt.split("\n", 1)[0])[:_MAX_TITLE_CHARS]
+        title = one_line(arguments.title or prompt.split("\n", 1)[0])[:_MAX_TASK_TITLE_CHARS]
         try:
             helper = helpers.add_helper(kind, title, context.call_id, is_isolated=arguments.isolated)
         except UserError as problem:
@@ -73,7 +73,7 @@ def task_tool(helpers: HelperTable) -> Tool:
         ),
         schema=make_arguments_schema(TaskArguments),
         arguments=TaskArguments,
-        effects=no_effects,
+        effects=declare_no_effects,
         is_for_helpers=False,
         prepare=_repair_arguments,
         run=run,
@@ -83,14 +83,14 @@ def task_tool(helpers: HelperTable) -> Tool:
     )
 
 
-def _helper_kinds_text(helpers: HelperTable) -> str:
+def _helper_kinds_text(helpers: HelperAgentTable) -> str:
     kinds = list(helpers.kinds().kinds.values())
     shown = [f"- {kind.name}: {kind.description}" if kind.description else f"- {kind.name}" for kind in kinds]
-    more = len(shown) - _MAX_LISTED_KINDS
-    return "\n".join([*shown[:_MAX_LISTED_KINDS], *([f"- and {more} more"] if more > 0 else [])])
+    more = len(shown) - _MAX_LISTED_HELPER_KINDS
+    return "\n".join([*shown[:_MAX_LISTED_HELPER_KINDS], *([f"- and {more} more"] if more > 0 else [])])
 
 
-def _find_helper_kind(helpers: HelperTable, name: str) -> HelperKind:
+def _find_helper_kind(helpers: HelperAgentTable, name: str) -> HelperAgentKind:
     found = helpers.kinds()
     kind = found.kinds.get(name)
     if kind is None:
@@ -101,7 +101,7 @@ def _find_helper_kind(helpers: HelperTable, name: str) -> HelperKind:
     return kind
 
 
-async def _run_helper(helpers: HelperTable, helper: HelperRun, prompt: str) -> ToolResult:
+async def _run_helper(helpers: HelperAgentTable, helper: HelperAgentRun, prompt: str) -> ToolResult:
     try:
         await helpers.run_helper(helper, prompt)
     except UserError as problem:
@@ -110,7 +110,7 @@ async def _run_helper(helpers: HelperTable, helper: HelperRun, prompt: str) -> T
 
 
 async def _wait_or_background(
-    helper: HelperRun, work: "asyncio.Future[ToolResult]", context: ToolContext, *, goes_on: bool
+    helper: HelperAgentRun, work: "asyncio.Future[ToolResult]", context: ToolContext, *, goes_on: bool
 ) -> ToolResult:
     """Returns a helper agent's result, or a text for the model when the helper continues as a background job."""
 
@@ -133,7 +133,7 @@ async def _wait_or_background(
                     f"delivered when it ends; continue with other work and do not poll.",
                     details=helper_details(helper),
                 )
-            await asyncio.wait({work}, timeout=_PROGRESS_POLL_SECONDS)
+            await asyncio.wait({work}, timeout=_HELPER_PROGRESS_POLL_SECONDS)
         return work.result()
     except asyncio.CancelledError:
         work.cancel()

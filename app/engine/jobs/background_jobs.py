@@ -8,10 +8,10 @@ from typing import Literal
 
 import msgspec
 
-from app.agent.tool_results import failed_result
+from app.agent.tool_results import failed_tool_result
 from app.values.events import Event, JobChanged
 from app.values.user_errors import UserError
-from tools.results import ToolResult
+from tools.tool_result_values import ToolResult
 
 JobState = Literal["running", "done", "failed", "killed", "delivered"]
 JOB_RESULT_MESSAGE_TYPE = "background-result"
@@ -66,7 +66,7 @@ class UnknownJob(UserError, KeyError):
 
 
 class JobTable:
-    """The background jobs of one session; a `tools.base.JobHost`."""
+    """The background jobs of one session; a `tools.tool_definition.JobHost`."""
 
     def __init__(
         self,
@@ -225,13 +225,13 @@ class JobTable:
         try:
             job.result = await work
         except asyncio.CancelledError:
-            job.result = failed_result("Job cancelled")
+            job.result = failed_tool_result("Job cancelled")
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 self._end_job(job)  # the session was closed, so the end needs no report
                 job.is_delivered.set()
                 raise
         except Exception as problem:  # noqa: BLE001  (a job's failure is its result)
-            job.result = failed_result(str(problem) or type(problem).__name__)
+            job.result = failed_tool_result(str(problem) or type(problem).__name__)
         self._end_job(job)
         if job.is_reported or job.waiting_calls:
             job.is_delivered.set()

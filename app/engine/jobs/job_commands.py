@@ -7,7 +7,7 @@ from app.engine.commands.session_command import session_command
 from app.engine.jobs.background_jobs import BackgroundJob
 from app.engine.session import Session
 
-_OUTPUT_TAIL_CHARS = 20_000
+_JOB_OUTPUT_TAIL_CHARS = 20_000
 
 
 @session_command("Background jobs", answer="jobs")
@@ -49,4 +49,4 @@ def _job_info(job: BackgroundJob) -> response_data.JobInfo:
 
 def _job_info_with_output(job: BackgroundJob) -> response_data.JobInfo:
     output = job.result.text if job.result is not None else job.read_output_tail()
-    return {**_job_info(job), "output": output[-_OUTPUT_TAIL_CHARS:]}
+    return {**_job_info(job), "output": output[-_JOB_OUTPUT_TAIL_CHARS:]}

@@ -8,17 +8,17 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import MessageDeliveries, SendMessage
 from app.engine.core.event_bus import EventBus
-from app.engine.core.prompt_intake import RequestRefused
+from app.engine.core.prompt_intake import SessionRequestRefused
 from app.engine.core.session_core import SessionCore
 from app.engine.core.session_options import SessionOptions
 from app.engine.jobs.background_jobs import JOB_RESULT_MESSAGE_TYPE, BackgroundJob, JobOrigin, JobTable
 from app.values.content import Text
 from app.values.messages import CustomMessage, Message, ToolResultMessage
-from tools.arguments import text_detail
-from tools.patterns import late
-from tools.text import one_line
+from tools.lazy_patterns import lazy_regex
+from tools.streaming_arguments import text_in_result_details
+from tools.text_sanitizing import one_line
 
-_REPORTED_JOB_PATTERN: Final = late(r"(?m)^(job\d+)  (?:done|failed|killed|delivered)\b")
+_REPORTED_JOB_PATTERN: Final = lazy_regex(r"(?m)^(job\d+)  (?:done|failed|killed|delivered)\b")
 """Matches a line in a list of jobs that says that a job has ended."""
 
 
@@ -35,7 +35,7 @@ def make_job_table(core: SessionCore, send: SendMessage) -> JobTable:
             return False
         return entry_id is None or log.common_ancestor(entry_id, log.leaf_id) == entry_id
 
-    results = JobNotices(
+    results = JobEndNotifier(
         send=send,
         deliveries=core.deliveries,
         options=core.options,
@@ -71,7 +71,7 @@ def _record_missing_jobs(conversation: Conversation, expected: Collection[str]) 
     """Records that jobs which this branch announces have no result and never will, as after a crash."""
     for result in _results_of_unreported_jobs(conversation.messages):
         if result.tool_call_id not in expected:
-            job_id = text_detail(result.details, "jobId")
+            job_id = text_in_result_details(result.details, "jobId")
             first = _text_of_result(result).partition("\n")[0]
             title = one_line(first.removeprefix(f"Background job {job_id} started: "))
             _record_lost_job(conversation, job_id, title, result.tool_call_id)
@@ -82,9 +82,9 @@ def _results_of_unreported_jobs(messages: Sequence[Message]) -> list[ToolResultM
     open_jobs: dict[str, ToolResultMessage] = {}
     for message in messages:
         if isinstance(message, CustomMessage) and message.custom_type == JOB_RESULT_MESSAGE_TYPE:
-            open_jobs.pop(text_detail(message.details, "jobId"), None)
+            open_jobs.pop(text_in_result_details(message.details, "jobId"), None)
         elif isinstance(message, ToolResultMessage):
-            job_id = text_detail(message.details, "jobId")
+            job_id = text_in_result_details(message.details, "jobId")
             if job_id:
                 open_jobs[job_id] = message
             elif open_jobs:
@@ -97,7 +97,7 @@ def _text_of_result(message: ToolResultMessage) -> str:
     return "\n".join(part.text for part in message.content if isinstance(part, Text))
 
 
-class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
+class JobEndNotifier(msgspec.Struct, frozen=True, kw_only=True):
     """Sends the results of ended background jobs to the agent."""
 
     send: SendMessage
@@ -127,7 +127,7 @@ class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
         when = "steer" if wanted == "steer" else "follow_up"
         try:
             await self.send(message, deliver_as=when, trigger=job.state != "killed")
-        except RequestRefused as problem:
+        except SessionRequestRefused as problem:
             self.event_bus.notify(
                 f"The result of {job.id} will be delivered with your next prompt: {problem}", "warning"
             )

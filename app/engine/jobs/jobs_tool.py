@@ -7,11 +7,11 @@ import msgspec
 
 from app.engine.jobs.background_jobs import BackgroundJob, JobTable
 from app.values.user_errors import UserError
-from tools.base import Tool, ToolContext, ToolError, no_effects
-from tools.results import Card, TextBlock, ToolResult, text_result
-from tools.schema import make_arguments_schema
+from tools.argument_schema import make_arguments_schema
+from tools.tool_definition import Tool, ToolContext, ToolError, declare_no_effects
+from tools.tool_result_values import Card, TextBlock, ToolResult, text_result
 
-_OUTPUT_TAIL_LINES = 40
+_JOB_OUTPUT_TAIL_LINES = 40
 
 
 class JobsArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class JobsArguments(msgspec.Struct, frozen=True, kw_only=True):
 def jobs_tool(table: JobTable) -> Tool:
     async def run(arguments: JobsArguments, context: ToolContext) -> ToolResult:
         if arguments.action == "list":
-            return text_result("\n".join(map(describe_job, table.all())) or "No background jobs.")
+            return text_result("\n".join(map(describe_job_for_model, table.all())) or "No background jobs.")
         if arguments.job is None:
             raise ToolError(f"Name the job for action '{arguments.action}': job: \"job1\".")
         try:
@@ -37,7 +37,7 @@ def jobs_tool(table: JobTable) -> Tool:
             await table.wait(job.id, 5)
         elif arguments.action in ("pin", "unpin"):
             table.set_job_pinned(job.id, arguments.action == "pin")
-        return text_result(f"{describe_job(job)}\n{_job_output(job)}")
+        return text_result(f"{describe_job_for_model(job)}\n{_job_output(job)}")
 
     return Tool(
         name="jobs",
@@ -48,7 +48,7 @@ def jobs_tool(table: JobTable) -> Tool:
         ),
         schema=make_arguments_schema(JobsArguments),
         arguments=JobsArguments,
-        effects=no_effects,
+        effects=declare_no_effects,
         run=run,
         show=_jobs_card,
         snippet="Look at, wait for or end background jobs",
@@ -58,7 +58,7 @@ def jobs_tool(table: JobTable) -> Tool:
     )
 
 
-def describe_job(job: BackgroundJob) -> str:
+def describe_job_for_model(job: BackgroundJob) -> str:
     state = f"{job.state}, pinned" if job.is_pinned else job.state
     return f"{job.id}  {state}  {job.seconds:.0f}s  {job.title}"
 
@@ -66,7 +66,7 @@ def describe_job(job: BackgroundJob) -> str:
 def _job_output(job: BackgroundJob) -> str:
     if job.result is not None:
         return job.result.text
-    return "\n".join(job.read_output_tail().splitlines()[-_OUTPUT_TAIL_LINES:]) or "(no output yet)"
+    return "\n".join(job.read_output_tail().splitlines()[-_JOB_OUTPUT_TAIL_LINES:]) or "(no output yet)"
 
 
 def _jobs_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:

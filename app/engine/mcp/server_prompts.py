@@ -12,32 +12,32 @@ from typing import Any, cast
 import msgspec
 
 from app.engine.core.event_bus import EventBus
-from app.engine.core.prompt_intake import PromptInput, RequestRefused
+from app.engine.core.prompt_intake import PromptInput, SessionRequestRefused
 from app.engine.mcp.session_servers import McpServers
-from app.engine.questions.form_questions import FormQuestions
-from app.mcp.config_entries import server_name_key
+from app.engine.questions.form_questions import UserFormQuestions
 from app.mcp.elicitation_forms import make_elicitation_form
+from app.mcp.server_config_entries import mcp_server_name_key
 from app.values.content import Image
 from app.values.mcp_servers import PromptView
 from app.values.user_errors import UserError
-from tools.text import escape_controls, show_invisible
+from tools.text_sanitizing import escape_controls, show_invisible_chars
 
-_PROMPT_COMMAND_PATTERN = re.compile(
+_MCP_PROMPT_COMMAND_PATTERN = re.compile(
     r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.*))?\Z", re.DOTALL
 )
-_RESOURCE_MENTION_PATTERN = re.compile(
+_MCP_RESOURCE_MENTION_PATTERN = re.compile(
     r"(?:(?<=\s)|\A)@(?P<server>[A-Za-z0-9_-]+):(?P<uri>[A-Za-z][A-Za-z0-9+.-]*:\S+)"
 )
-_NAMED_ARGUMENT_PATTERN = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
-_MAX_RESOURCE_CHARACTERS = 50_000
+_MCP_PROMPT_ARGUMENT_PATTERN = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
+_MAX_MCP_RESOURCE_CHARACTERS = 50_000
 """The maximum number of characters of one attached resource; the model can read more with `mcp_resource`."""
-_MAX_ATTACHED_RESOURCES = 20
-_IMAGE_MIME_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_MAX_ATTACHED_MCP_RESOURCES = 20
+_MCP_IMAGE_MIME_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 AskServerQuestion = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-class ServerPrompts:
+class McpServerPrompts:
     def __init__(self, servers: McpServers, ask: AskServerQuestion) -> None:
         self._servers = servers
         self._ask = ask
@@ -51,27 +51,27 @@ class ServerPrompts:
         return await self._attach_resources(words)
 
     def _find_prompt(self, text: str) -> tuple[PromptView, str] | None:
-        found = _PROMPT_COMMAND_PATTERN.fullmatch(text.strip()) if text.startswith("/") else None
+        found = _MCP_PROMPT_COMMAND_PATTERN.fullmatch(text.strip()) if text.startswith("/") else None
         hub = self._servers.registry() if found is not None else None
         if found is None or hub is None:
             return None
-        key = server_name_key(found["server"])
+        key = mcp_server_name_key(found["server"])
         for prompt in hub.prompt_views():
-            if server_name_key(prompt.server) == key and prompt.name == found["name"]:
+            if mcp_server_name_key(prompt.server) == key and prompt.name == found["name"]:
                 return prompt, found["rest"] or ""
         return None
 
     async def _expand_prompt(self, words: PromptInput, prompt: PromptView, text: str) -> PromptInput:
-        arguments = parse_prompt_arguments(prompt, text)
+        arguments = parse_mcp_prompt_arguments(prompt, text)
         missing = [name for name in prompt.required if not arguments.get(name)]
         if missing:
             arguments |= await self._ask_missing_arguments(prompt, missing)
         hub = self._servers.registry()
         assert hub is not None
         answer = await hub.require_server(prompt.server).get_prompt(prompt.name, arguments)
-        text, images = prompt_from_messages(prompt.server, answer)
+        text, images = prompt_from_mcp_messages(prompt.server, answer)
         if not text.strip() and not images:
-            raise RequestRefused(
+            raise SessionRequestRefused(
                 f"/{prompt.server}:{prompt.name} returned an empty prompt; nothing was sent."
             )
         return msgspec.structs.replace(words, text=text, images=(*words.images, *images))
@@ -85,7 +85,7 @@ class ServerPrompts:
         content = answer.get("content")
         if answer.get("action") != "accept" or not isinstance(content, dict):
             usage = " ".join(f"{name}=…" for name in missing)
-            raise RequestRefused(f"{command} needs {', '.join(missing)}. Usage: {command} {usage}")
+            raise SessionRequestRefused(f"{command} needs {', '.join(missing)}. Usage: {command} {usage}")
         return {str(name): str(value) for name, value in cast("dict[str, Any]", content).items()}
 
     async def _attach_resources(self, words: PromptInput) -> PromptInput:
@@ -94,13 +94,13 @@ class ServerPrompts:
             return words
         known = {life.config.key: life for life in hub.usable_servers}
         wanted = {
-            (server_name_key(found["server"]), found["uri"].rstrip(".,;)"))
-            for found in _RESOURCE_MENTION_PATTERN.finditer(words.text)
-            if server_name_key(found["server"]) in known
+            (mcp_server_name_key(found["server"]), found["uri"].rstrip(".,;)"))
+            for found in _MCP_RESOURCE_MENTION_PATTERN.finditer(words.text)
+            if mcp_server_name_key(found["server"]) in known
         }
-        if len(wanted) > _MAX_ATTACHED_RESOURCES:
-            raise RequestRefused(
-                f"{len(wanted)} resources are too many for one prompt; at most {_MAX_ATTACHED_RESOURCES} can be "
+        if len(wanted) > _MAX_ATTACHED_MCP_RESOURCES:
+            raise SessionRequestRefused(
+                f"{len(wanted)} resources are too many for one prompt; at most {_MAX_ATTACHED_MCP_RESOURCES} can be "
                 "attached."
             )
         parts, images = [words.text], [*words.images]
@@ -117,9 +117,9 @@ class ServerPrompts:
         return msgspec.structs.replace(words, text="\n\n".join(parts), images=tuple(images))
 
 
-def parse_prompt_arguments(prompt: PromptView, text: str) -> dict[str, str]:
-    """Parses the arguments of an MCP prompt: `name=value` by name, other words in order, the last one taking the
-    rest. Raises `UserError`."""
+def parse_mcp_prompt_arguments(prompt: PromptView, text: str) -> dict[str, str]:
+    """Parses the arguments of an MCP prompt: `name=value` by name, other words in order, the last one taking
+    the rest. Raises `UserError`."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -127,7 +127,7 @@ def parse_prompt_arguments(prompt: PromptView, text: str) -> dict[str, str]:
     named: dict[str, str] = {}
     loose: list[str] = []
     for word in words:
-        found = _NAMED_ARGUMENT_PATTERN.fullmatch(word)
+        found = _MCP_PROMPT_ARGUMENT_PATTERN.fullmatch(word)
         if found is not None and found[1] in prompt.arguments:
             named[found[1]] = found[2]
         else:
@@ -143,7 +143,7 @@ def parse_prompt_arguments(prompt: PromptView, text: str) -> dict[str, str]:
     return named
 
 
-def prompt_from_messages(server: str, answer: Mapping[str, Any]) -> tuple[str, tuple[Image, ...]]:
+def prompt_from_mcp_messages(server: str, answer: Mapping[str, Any]) -> tuple[str, tuple[Image, ...]]:
     """Joins the messages of `prompts/get` into one prompt; assistant messages are marked as such."""
     parts: list[str] = []
     images: list[Image] = []
@@ -178,11 +178,11 @@ def _resource_contents(listed: Any) -> Iterator[tuple[str, Image | None]]:
         if isinstance(one.get("text"), str):
             text = _clean_text(one["text"])
             cut = (
-                f"\n[{len(text) - _MAX_RESOURCE_CHARACTERS:,} more characters are left out]"
-                if len(text) > _MAX_RESOURCE_CHARACTERS
+                f"\n[{len(text) - _MAX_MCP_RESOURCE_CHARACTERS:,} more characters are left out]"
+                if len(text) > _MAX_MCP_RESOURCE_CHARACTERS
                 else ""
             )
-            yield text[:_MAX_RESOURCE_CHARACTERS] + cut, None
+            yield text[:_MAX_MCP_RESOURCE_CHARACTERS] + cut, None
             continue
         images = list(_decode_images(one.get("blob"), one.get("mimeType")))
         if images:
@@ -192,7 +192,7 @@ def _resource_contents(listed: Any) -> Iterator[tuple[str, Image | None]]:
 
 
 def _decode_images(data: Any, kind: Any) -> Iterator[Image]:
-    if kind in _IMAGE_MIME_TYPES and isinstance(data, str):
+    if kind in _MCP_IMAGE_MIME_TYPES and isinstance(data, str):
         try:
             base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
@@ -205,13 +205,13 @@ def _as_object(value: Any) -> Mapping[str, Any]:
 
 
 def _clean_text(text: Any) -> str:
-    return show_invisible(escape_controls(text)) if isinstance(text, str) else ""
+    return show_invisible_chars(escape_controls(text)) if isinstance(text, str) else ""
 
 
-class ServerQuestions:
+class McpServerQuestions:
     """Answers the questions that a session's MCP servers ask."""
 
-    def __init__(self, forms: FormQuestions, event_bus: EventBus) -> None:
+    def __init__(self, forms: UserFormQuestions, event_bus: EventBus) -> None:
         self._forms = forms
         self._event_bus = event_bus
         self._reported: set[str] = set()

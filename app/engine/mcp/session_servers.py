@@ -13,38 +13,38 @@ import msgspec
 
 from app.engine.core.prompt_intake import PromptInput
 from app.engine.core.session_core import SessionCore
-from app.engine.core.toolbox import ToolChoice
+from app.engine.core.toolbox import EnabledToolPatterns
 from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.permission_gate import PermissionGate
-from app.engine.questions.form_questions import FormQuestions
-from app.engine.secrets.session_mask import SessionMask
-from app.resources.paths import Paths
+from app.engine.questions.form_questions import UserFormQuestions
+from app.engine.secrets.session_mask import SessionSecretMask
+from app.resources.paths import BayouPaths
 from app.values.mcp_servers import McpServersChange, McpServerState, PromptView, ServerView
 from app.values.user_errors import UserError
 from tools.files.watched_files import WatchedFiles
-from tools.text import one_line
+from tools.text_sanitizing import one_line
 
 if TYPE_CHECKING:
-    from app.engine.mcp.mcp_commands import ServerChanges
+    from app.engine.mcp.mcp_commands import McpServerChanges
     from app.engine.mcp.mcp_exposure import McpExposure
-    from app.engine.mcp.server_prompts import ServerQuestions
-    from app.mcp.config_entries import Exposure, ServerConfig
-    from app.mcp.managed_server import ManagedServer
-    from app.mcp.server_config import ConfiguredServers
-    from app.mcp.server_context import ServerLog
-    from app.mcp.server_registry import ServerRegistry
-    from app.mcp.stdio_process import Transport
-    from tools.box.policy import Box
+    from app.engine.mcp.server_prompts import McpServerQuestions
+    from app.mcp.managed_server import ManagedMcpServer
+    from app.mcp.server_config import ConfiguredMcpServers
+    from app.mcp.server_config_entries import McpServerConfig, McpToolExposure
+    from app.mcp.server_context import McpServerLog
+    from app.mcp.server_registry import McpServerRegistry
+    from app.mcp.stdio_process import McpTransport
+    from tools.box.sandbox_policy import SandboxPolicy
     from tools.running.local_processes import LocalProcesses
 
-_PUBLISH_DELAY = 0.05
+_MCP_CHANGES_PUBLISH_DELAY = 0.05
 """The number of seconds within which changes of servers are published as one event."""
 
-MakeRemoteTransport = Callable[["ServerConfig", "ServerLog"], Callable[[], "Transport"]]
+MakeRemoteTransport = Callable[["McpServerConfig", "McpServerLog"], Callable[[], "McpTransport"]]
 AnswerElicitation = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-class AddedServer(msgspec.Struct, frozen=True, kw_only=True):
+class AddedMcpServer(msgspec.Struct, frozen=True, kw_only=True):
     """An MCP server that no file defines: an extension or the client added it."""
 
     configuration: Mapping[str, Any]
@@ -52,15 +52,16 @@ class AddedServer(msgspec.Struct, frozen=True, kw_only=True):
     """The part that added the server: an extension, or `client`, the editor that uses bayou."""
 
 
-class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
-    """The sources of a session's MCP servers: configuration files, chosen tools, environment, transport and proxy."""
+class McpServerSources(msgspec.Struct, frozen=True, kw_only=True):
+    """The sources of a session's MCP servers: configuration files, chosen tools, environment, transport and
+    proxy."""
 
-    paths: Paths
+    paths: BayouPaths
     config_files: Callable[[], Sequence[Path]]
     """The files that may configure MCP servers."""
-    find_servers: Callable[[Mapping[str, AddedServer]], "ConfiguredServers"]
+    find_servers: Callable[[Mapping[str, AddedMcpServer]], "ConfiguredMcpServers"]
     """A function that finds the servers of the files and those added by extensions or the client."""
-    tool_choice: Callable[[], ToolChoice] = ToolChoice
+    selected_tools: Callable[[], EnabledToolPatterns] = EnabledToolPatterns
     """The tools that command line and settings choose."""
     environment: Mapping[str, str] = os.environ
     make_remote_transport: MakeRemoteTransport | None = None
@@ -73,11 +74,11 @@ class McpServers:
     def __init__(
         self,
         core: SessionCore,
-        places: ServerSources | None,
+        places: McpServerSources | None,
         requests: ModelRequests,
         permits: PermissionGate,
-        masking: SessionMask,
-        forms: FormQuestions,
+        masking: SessionSecretMask,
+        forms: UserFormQuestions,
     ) -> None:
         self._core = core
         self._forms = forms
@@ -87,10 +88,10 @@ class McpServers:
         self._masking = masking
         self._event_bus = core.event_bus
         self._options = core.options
-        self._questions: ServerQuestions | None = None
-        self._registry: ServerRegistry | None = None
+        self._questions: McpServerQuestions | None = None
+        self._registry: McpServerRegistry | None = None
         self._exposure: McpExposure | None = None
-        self._added_servers: dict[str, AddedServer] = {}
+        self._added_servers: dict[str, AddedMcpServer] = {}
         self._user_choices: dict[str, dict[str, Any]] = {}
         """The user's choices for servers in this session, by server."""
         self._is_stale = False
@@ -108,8 +109,9 @@ class McpServers:
     def are_servers_enabled(self) -> bool:
         return self._places is not None and self._options.effective_settings.settings.mcp.enabled
 
-    def registry(self) -> "ServerRegistry | None":
-        """Returns the registry of MCP servers, reading the files the first time; None where there are no servers."""
+    def registry(self) -> "McpServerRegistry | None":
+        """Returns the registry of MCP servers, reading the files the first time; None where there are no
+        servers."""
         if not self.are_servers_enabled:
             return None
         places = self._places
@@ -123,7 +125,7 @@ class McpServers:
             self._configure_registry(self._registry)
         return self._registry
 
-    def registry_for(self, name: str) -> "ServerRegistry":
+    def registry_for_server(self, name: str) -> "McpServerRegistry":
         """Returns the registry for a named MCP server. Raises `UserError` where there are no servers."""
         hub = self.registry()
         if hub is None:
@@ -138,7 +140,7 @@ class McpServers:
         if hub is not None:
             hub.connect_new_servers()
 
-    async def before_prompt(self) -> None:
+    async def decide_exposure_before_prompt(self) -> None:
         """Decides with the first prompt how MCP servers are exposed to the model."""
         if self.registry() is not None and self._exposure is not None:
             await self._exposure.decide_before_prompt()
@@ -149,9 +151,9 @@ class McpServers:
         """Expands the MCP prompts and resources in the user's input. Raises `UserError`."""
         if self.registry() is None:
             return words
-        from app.engine.mcp.server_prompts import ServerPrompts  # noqa: PLC0415  (most words name none)
+        from app.engine.mcp.server_prompts import McpServerPrompts  # noqa: PLC0415  (most words name none)
 
-        return await ServerPrompts(self, self._elicit).expand_prompt(words)
+        return await McpServerPrompts(self, self._elicit).expand_prompt(words)
 
     def reload_configuration(self) -> None:
         """Reloads the configuration of MCP servers after files, trust or extensions changed; unchanged servers
@@ -170,18 +172,18 @@ class McpServers:
         if self._registry is not None and self._registry.has_exposure_decision:
             self._registry.reset_exposure_decision()
 
-    def _make_registry(self, places: ServerSources) -> None:
-        from app.engine.mcp.mcp_exposure import McpExposure, exposure_settings  # noqa: PLC0415  (most sessions have no servers)
-        from app.mcp.server_registry import ServerRegistry  # noqa: PLC0415  (as above)
+    def _make_registry(self, places: McpServerSources) -> None:
+        from app.engine.mcp.mcp_exposure import McpExposure, mcp_exposure_settings  # noqa: PLC0415  (most sessions have no servers)
+        from app.mcp.server_registry import McpServerRegistry  # noqa: PLC0415  (as above)
 
-        hub = self._registry = ServerRegistry(
-            self._server_context(places), lambda: exposure_settings(self._options), self._on_server_change
+        hub = self._registry = McpServerRegistry(
+            self._server_context(places), lambda: mcp_exposure_settings(self._options), self._on_server_change
         )
         self.may_have_servers, self.files = True, WatchedFiles()
         self._exposure = McpExposure(
             hub,
             is_on=lambda: self.are_servers_enabled,
-            choice=places.tool_choice,
+            choice=places.selected_tools,
             conversation=self._core.conversation,
             toolbox=self._core.toolbox,
             requests=self._requests,
@@ -191,35 +193,35 @@ class McpServers:
         self._configure_registry(hub)
         self._exposure.watch_servers()
 
-    def _server_context(self, places: ServerSources) -> Any:
-        from app.mcp.server_context import ServerContext  # noqa: PLC0415  (as above)
-        from app.mcp.server_manifest import ManifestStore  # noqa: PLC0415  (as above)
+    def _server_context(self, places: McpServerSources) -> Any:
+        from app.mcp.mcp_server_manifest import McpManifestStore  # noqa: PLC0415  (as above)
+        from app.mcp.server_context import McpServerContext  # noqa: PLC0415  (as above)
 
         def environment() -> Mapping[str, str]:
-            from app.mcp.stdio_process import variables_for_server  # noqa: PLC0415  (with the first contact)
+            from app.mcp.stdio_process import environment_for_mcp_server  # noqa: PLC0415  (with the first contact)
 
-            return variables_for_server(places.environment)
+            return environment_for_mcp_server(places.environment)
 
-        async def resolved(config: "ServerConfig") -> "ServerConfig":
+        async def resolved(config: "McpServerConfig") -> "McpServerConfig":
             """Resolves the server's variables each time, because the output of a command (a token) may expire."""
-            from app.mcp.server_config import ServerValueResolver, secret_values_of_server  # noqa: PLC0415  (as above)
-            from tools.masking.known_values import KnownSecret  # noqa: PLC0415  (as above)
+            from app.mcp.server_config import McpConfigValueResolver, secret_values_of_mcp_server  # noqa: PLC0415  (as above)
+            from tools.masking.encoded_secret_forms import KnownSecret  # noqa: PLC0415  (as above)
 
-            found = await ServerValueResolver(places.environment).resolve_values(config)
+            found = await McpConfigValueResolver(places.environment).resolve_config_values(config)
             known = (
                 KnownSecret(f"{config.name}-{name}", value)
-                for name, value in secret_values_of_server(found)
+                for name, value in secret_values_of_mcp_server(found)
                 if value
             )
             self._masking.known_secrets.add_values(f"MCP server {config.name}", known)
             return found
 
-        async def watch(config: "ServerConfig", box: "Box") -> None:
+        async def watch(config: "McpServerConfig", box: "SandboxPolicy") -> None:
             await asyncio.to_thread(
-                self._core.workspace.guard.watch_process, box, f"the MCP server {config.name}"
+                self._core.workspace.guard.watch_lasting_process, box, f"the MCP server {config.name}"
             )
 
-        return ServerContext(
+        return McpServerContext(
             processes=self._local_processes,
             working_folder=lambda: self._core.workspace.cwd,
             added_folders=lambda: self._core.workspace.added.paths,
@@ -229,7 +231,7 @@ class McpServers:
             sandbox_for=self.sandbox_for_server,
             watch_sandbox=watch,
             ask_elicitation=self._elicit,
-            manifests=ManifestStore(places.paths.cache_dir / "mcp"),
+            manifests=McpManifestStore(places.paths.cache_dir / "mcp"),
             log_folder=places.paths.agent_dir / "mcp-logs",
             mask_secrets=lambda text: self._masking.masked_text(text, ""),
         )
@@ -237,19 +239,20 @@ class McpServers:
     async def _elicit(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
         """Asks the user a question on behalf of an MCP server."""
         if self._questions is None:
-            from app.engine.mcp.server_prompts import ServerQuestions  # noqa: PLC0415  (few servers ask anything)
+            from app.engine.mcp.server_prompts import McpServerQuestions  # noqa: PLC0415  (few servers ask anything)
 
-            self._questions = ServerQuestions(self._forms, self._event_bus)
+            self._questions = McpServerQuestions(self._forms, self._event_bus)
         return await self._questions.ask_user(server, params)
 
-    async def sandbox_for_server(self, config: "ServerConfig") -> "Box | None":
+    async def sandbox_for_server(self, config: "McpServerConfig") -> "SandboxPolicy | None":
         """Returns the sandbox that an MCP server runs in."""
         if self._options.effective_settings.settings.mcp.sandbox == "off":
             return None
         return await self._permissions.boxes.box_for_server(f"{config.origin} {config.name}")
 
     def _local_processes(self) -> "LocalProcesses":
-        """Returns the starter of MCP servers on this machine, also where an extension runs commands elsewhere."""
+        """Returns the starter of MCP servers on this machine, also where an extension runs commands
+        elsewhere."""
         local = self._core.workspace.local_processes
         if local is not None:
             return local
@@ -259,7 +262,7 @@ class McpServers:
             self._processes = LocalProcesses(self._core.workspace.abilities)
         return self._processes
 
-    def _configure_registry(self, hub: "ServerRegistry") -> None:
+    def _configure_registry(self, hub: "McpServerRegistry") -> None:
         assert self._places is not None
         self._is_stale = False
         found = self._places.find_servers(self._added_servers)
@@ -287,11 +290,11 @@ class McpServers:
         return tuple(map(hub.server_view, hub.servers)) if hub is not None else ()
 
     def server_view(self, name: str) -> ServerView:
-        return self.registry_for(name).server_view(self._managed_server(name))
+        return self.registry_for_server(name).server_view(self._managed_server(name))
 
     async def test_server(self, name: str) -> ServerView:
         """Reconnects to an MCP server and requests everything that it offers."""
-        return await self.registry_for(name).test_server(name)
+        return await self.registry_for_server(name).test_server(name)
 
     async def restart_server(self, name: str) -> ServerView:
         """Disconnects an MCP server and forgets its failures; it is connected again when needed."""
@@ -304,24 +307,24 @@ class McpServers:
         if is_on:
             hub.connect_new_servers()
 
-    def set_exposure(self, name: str, exposure: "Exposure") -> None:
+    def set_exposure(self, name: str, exposure: "McpToolExposure") -> None:
         """Sets how an MCP server's tools reach the model in this session, from the next prompt on."""
         self._override_setting(name, exposure=exposure)
         if self._exposure is not None:
             self._exposure.reset_decision()
 
-    def _override_setting(self, name: str, **said: Any) -> "ServerRegistry":
-        hub = self.registry_for(name)
+    def _override_setting(self, name: str, **said: Any) -> "McpServerRegistry":
+        hub = self.registry_for_server(name)
         self._user_choices.setdefault(hub.require_server(name).config.name, {}).update(said)
         self._configure_registry(hub)
         return hub
 
     @property
-    def persistent_changes(self) -> "ServerChanges":
+    def server_configuration_changes(self) -> "McpServerChanges":
         """Returns the object that changes configuration files of MCP servers and signs in to servers."""
-        from app.engine.mcp.mcp_commands import ServerChanges  # noqa: PLC0415  (few change servers)
+        from app.engine.mcp.mcp_commands import McpServerChanges  # noqa: PLC0415  (few change servers)
 
-        return ServerChanges(self)
+        return McpServerChanges(self)
 
     def known_prompts(self) -> tuple[PromptView, ...]:
         """Returns the known prompts of MCP servers without contacting servers."""
@@ -371,8 +374,8 @@ class McpServers:
         """Requests completions from an MCP server and returns the answer in wire form."""
         return await self._managed_server(server).complete_argument(ref, argument, value, context)
 
-    def _managed_server(self, name: str) -> "ManagedServer":
-        return self.registry_for(name).require_server(name)
+    def _managed_server(self, name: str) -> "ManagedMcpServer":
+        return self.registry_for_server(name).require_server(name)
 
     def set_added_server(
         self,
@@ -384,7 +387,7 @@ class McpServers:
         if entry is None:
             self._added_servers.pop(name, None)
         else:
-            self._added_servers[name] = AddedServer(configuration=entry, origin=origin)
+            self._added_servers[name] = AddedMcpServer(configuration=entry, origin=origin)
             self.may_have_servers = True
         self._is_stale = True
 
@@ -397,7 +400,7 @@ class McpServers:
         except RuntimeError:
             return  # Without an event loop there are no listeners yet.
         if self._publish_timer is None:
-            self._publish_timer = loop.call_later(_PUBLISH_DELAY, self._publish_states)
+            self._publish_timer = loop.call_later(_MCP_CHANGES_PUBLISH_DELAY, self._publish_states)
 
     def _publish_states(self) -> None:
         self._publish_timer = None
@@ -424,13 +427,13 @@ class McpServers:
             self._processes.close()
 
 
-def _has_config_file(places: ServerSources) -> bool:
+def _has_config_file(places: McpServerSources) -> bool:
     """Whether one of the MCP configuration files exists, also as a broken link; the files are not read."""
     return any(os.path.lexists(path) for path in places.config_files())
 
 
-def _watched_files(places: ServerSources | None) -> WatchedFiles:
+def _watched_files(places: McpServerSources | None) -> WatchedFiles:
     watched = WatchedFiles()
     for path in places.config_files() if places is not None else ():
-        watched.record_state(path)
+        watched.record_file_state(path)
     return watched

@@ -2,15 +2,15 @@
 
 from app.engine.core.session_core import SessionCore
 from app.engine.models.model_requests import BuildPromptSections, ModelRequests
-from app.engine.models.model_selection import ModelSelection
-from app.engine.models.prompt_cache import PromptCache
-from app.engine.models.provider_search import ProviderSearch
+from app.engine.models.model_selection import SessionModelSwitcher
+from app.engine.models.prompt_cache import PromptCacheLossWarner
+from app.engine.models.provider_search import ProviderWebSearch
 from app.engine.models.side_question import SideQuestions
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.providers.adapter_registry import AdapterRegistry
 
 
-class ModelParts:
+class SessionModelParts:
     """The session's parts for its model: the choice of the model, its requests, side questions, and searches by its
     provider."""
 
@@ -19,10 +19,10 @@ class ModelParts:
         core: SessionCore,
         registry: AdapterRegistry,
         sections: BuildPromptSections,
-        masking: SessionMask,
+        masking: SessionSecretMask,
     ) -> None:
-        self.cache = PromptCache(core.usage_totals, core.choice, core.event_bus.publish_now)
-        self.selection = ModelSelection(core.choice, core.conversation, core.event_bus, self.cache)
+        self.cache = PromptCacheLossWarner(core.usage_totals, core.choice, core.event_bus.publish_now)
+        self.selection = SessionModelSwitcher(core.choice, core.conversation, core.event_bus, self.cache)
         self.requests = ModelRequests(
             registry,
             conversation=core.conversation,
@@ -38,4 +38,4 @@ class ModelParts:
             budget=core.budget,
         )
         self.side_questions = SideQuestions(self.requests, core.conversation, masking, core.event_bus)
-        self.search = ProviderSearch(self.requests, core.choice, core.conversation, core.event_bus)
+        self.search = ProviderWebSearch(self.requests, core.choice, core.conversation, core.event_bus)

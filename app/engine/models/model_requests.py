@@ -8,24 +8,24 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.agent.abort import Abort, Aborted
-from app.agent.tool_results import describe_error
+from app.agent.abort_signal import Aborted, AbortSignal
+from app.agent.tool_results import describe_error_in_one_line
 from app.engine.core.conversation import Conversation, join_prompt_sections
 from app.engine.core.delivery import MessageDeliveries
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hook_results import RequestIds
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.request_budget import LimitReached, RequestBudget
+from app.engine.core.request_budget import SessionUsageBudget, UsageLimitReached
 from app.engine.core.session_options import SessionOptions
-from app.engine.core.toolbox import Toolbox, tool_declarations
-from app.engine.models.prompt_cache import PromptCache
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.core.toolbox import Toolbox, sorted_tool_declarations
+from app.engine.models.prompt_cache import PromptCacheLossWarner
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.credentials import CredentialError
-from app.providers.image_limits import RequestImages
-from app.providers.model_stream import AssistantStream, Credential, RequestContext, RequestHooks
-from app.providers.request_cache import RequestCache
+from app.providers.image_limits import RequestImageFilter
+from app.providers.model_stream import AssistantStream, Credential, HttpRequestHooks, RequestContext
+from app.providers.request_cache import EncodedPrefixCache
 from app.values.codec import encode_json
 from app.values.events import (
     MessageEnd,
@@ -47,20 +47,20 @@ from app.values.messages import (
 from app.values.models import Model, ThinkingLevel
 from app.values.prefix_view import PrefixView
 from app.values.wire import new_id, now_ms, to_wire
-from tools.base import Tool
+from tools.tool_definition import Tool
 
 BuildPromptSections = Callable[[Mapping[str, Tool]], Mapping[str, str]]
 """A function that builds the sections of the system prompt from files and settings, for these tools."""
 
 
-class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
+class EncodedPromptAndTools(msgspec.Struct, frozen=True, kw_only=True):
     """The system prompt and the tools of a request as raw JSON."""
 
     encoded_prompt: msgspec.Raw
     encoded_tools: msgspec.Raw
 
 
-class RequestHeadCache:
+class EncodedPromptAndToolsCache:
     """Caches the encoded prompt and tools of the last request until the sections or the tools change."""
 
     def __init__(self) -> None:
@@ -68,7 +68,9 @@ class RequestHeadCache:
         self._tools: tuple[Tool, ...] = ()
         self._last_head = _encode_head({}, ())
 
-    def head_for(self, sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
+    def encoded_prompt_and_tools_for(
+        self, sections: Mapping[str, str], tools: Sequence[Tool]
+    ) -> EncodedPromptAndTools:
         asked = tuple(tools)
         if asked != self._tools or sections != self._sections:
             self._last_head = _encode_head(sections, asked)
@@ -76,9 +78,9 @@ class RequestHeadCache:
         return self._last_head
 
 
-def _encode_head(sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
-    told = tool_declarations({tool.name: tool for tool in tools})
-    return RequestHead(
+def _encode_head(sections: Mapping[str, str], tools: Sequence[Tool]) -> EncodedPromptAndTools:
+    told = sorted_tool_declarations({tool.name: tool for tool in tools})
+    return EncodedPromptAndTools(
         encoded_prompt=msgspec.Raw(encode_json(join_prompt_sections(sections))),
         encoded_tools=msgspec.Raw(encode_json(to_wire(told))),
     )
@@ -97,11 +99,11 @@ class ModelRequests:
         sections: BuildPromptSections,
         options: SessionOptions,
         hooks: Hooks,
-        masking: SessionMask,
+        masking: SessionSecretMask,
         deliveries: MessageDeliveries,
         event_bus: EventBus,
-        cache: PromptCache,
-        budget: RequestBudget,
+        cache: PromptCacheLossWarner,
+        budget: SessionUsageBudget,
     ) -> None:
         self.stream: AssistantStream | None = None
         """The stream of the answer that is arriving, or of the last one."""
@@ -119,9 +121,9 @@ class ModelRequests:
         self._cache = cache
         self.budget = budget
         self._request_of_message: dict[str, str] = {}
-        self._request_cache = RequestCache(conversation.reading_token)
-        self._images = RequestImages()
-        self._head_cache = RequestHeadCache()
+        self._request_cache = EncodedPrefixCache(conversation.reading_token)
+        self._images = RequestImageFilter()
+        self._head_cache = EncodedPromptAndToolsCache()
         self._current_request: str | None = None
         """The request whose answer is arriving, until it is known to be delivered; None otherwise."""
 
@@ -131,10 +133,12 @@ class ModelRequests:
         """Returns the current sections of the system prompt."""
         return self._masked_sections(self._toolbox.active_tools())
 
-    def request_head(self) -> RequestHead:
+    def prompt_and_tools_of_next_request(self) -> EncodedPromptAndTools:
         """Returns the system prompt and the tools of the next request."""
         tools = self._toolbox.active_tools()
-        return self._head_cache.head_for(self._masked_sections(tools), tuple(tools.values()))
+        return self._head_cache.encoded_prompt_and_tools_for(
+            self._masked_sections(tools), tuple(tools.values())
+        )
 
     def prompt_update(self) -> SystemMessage | None:
         """Returns what has changed in the system prompt and tools since the model was last sent them."""
@@ -148,7 +152,7 @@ class ModelRequests:
             self._cache.warn_if_cache_lost("prompt")
         return update
 
-    def set_section(self, name: str, text: str | None) -> None:
+    def set_prompt_section(self, name: str, text: str | None) -> None:
         """Sets a section of the system prompt; None removes it."""
         if text is None:
             self._added_sections.pop(name, None)
@@ -173,7 +177,7 @@ class ModelRequests:
             self._event_bus.publish_now(Notice(level="warning", text=problem))
         return self._choice.require_model()
 
-    async def request_answer(self, abort: Abort) -> AssistantStream:
+    async def request_answer(self, abort: AbortSignal) -> AssistantStream:
         """Sends the conversation to the chosen model and returns the answer's stream. A failed request gives a
         stream that ends with an error."""
         model = self._current_model()
@@ -183,13 +187,15 @@ class ModelRequests:
                     await self.budget.rate_limit.wait_for_pause_end(model.provider)
             self.budget.check_limits(is_turn=True)
             with abort.cancel_when_set():
-                self.stream = self.budget.count_usage(await self._send_conversation(model))
-        except LimitReached as problem:
-            self.stream = failed_stream(model, str(problem))
+                self.stream = self.budget.count_usage_of_stream(await self._send_conversation(model))
+        except UsageLimitReached as problem:
+            self.stream = make_failed_stream(model, str(problem))
         except Aborted:
-            self.stream = failed_stream(model, "Request was aborted", reason="aborted")
+            self.stream = make_failed_stream(model, "Request was aborted", reason="aborted")
         except Exception as problem:  # noqa: BLE001  (hooks and credentials are foreign code)
-            self.stream = failed_stream(model, f"The request could not be made: {describe_error(problem)}")
+            self.stream = make_failed_stream(
+                model, f"The request could not be made: {describe_error_in_one_line(problem)}"
+            )
         return self.stream
 
     async def _send_conversation(self, model: Model) -> AssistantStream:
@@ -211,9 +217,9 @@ class ModelRequests:
             raise
         self._request_of_message[reply_id] = request_id
         if failure is not None:
-            return failed_stream(model, failure, message_id=reply_id)
+            return make_failed_stream(model, failure, message_id=reply_id)
         if stretch is not self._request_cache.conversation_token:
-            self._request_cache = self._request_cache.for_conversation(stretch)
+            self._request_cache = self._request_cache.for_conversation_token(stretch)
         options = msgspec.structs.replace(
             self._options.stream_options,
             credential=credential,
@@ -253,7 +259,9 @@ class ModelRequests:
 
     def _sendable_context(self, context: RequestContext) -> RequestContext:
         """Returns the context of a request without the images that are not to be sent."""
-        messages = self._images.sendable(context.messages, are_blocked=not self._options.should_send_images)
+        messages = self._images.replace_unsendable_images(
+            context.messages, are_blocked=not self._options.should_send_images
+        )
         return (
             context if messages is context.messages else msgspec.structs.replace(context, messages=messages)
         )
@@ -284,10 +292,10 @@ class ModelRequests:
         credential, failure = await self._find_credential(model.provider)
         try:
             self.budget.check_limits()
-        except LimitReached as problem:
+        except UsageLimitReached as problem:
             failure = str(problem)
         if failure is not None:
-            return failed_stream(model, failure)
+            return make_failed_stream(model, failure)
         options = msgspec.structs.replace(
             self._options.stream_options,
             credential=credential,
@@ -295,7 +303,7 @@ class ModelRequests:
             session_id=session_id,
             searches_web=searches_web,
         )
-        return self.budget.count_usage(self._registry.stream_answer(model, context, options))
+        return self.budget.count_usage_of_stream(self._registry.stream_answer(model, context, options))
 
     async def _find_credential(self, provider: str) -> tuple[Credential, str | None]:
         """Returns the provider's credential, or why there is none (a failing command, for example), which
@@ -305,7 +313,7 @@ class ModelRequests:
         except CredentialError as problem:
             return Credential(), str(problem)
 
-    def _request_hooks(self, ids: RequestIds, model: Model, credential: Credential) -> RequestHooks:
+    def _request_hooks(self, ids: RequestIds, model: Model, credential: Credential) -> HttpRequestHooks:
         listener = self._hooks.payload_editor(model, ids)
 
         async def on_payload(payload: dict[str, Any]) -> dict[str, Any] | None:
@@ -321,7 +329,7 @@ class ModelRequests:
                     await self._choice.credentials.mark_token_refused(model.provider, credential)
             await self._hooks.on_response_headers(status, headers, ids)
 
-        return RequestHooks(
+        return HttpRequestHooks(
             on_request_payload=on_payload if listener is not None else None,
             on_request_headers=self._hooks.change_request_headers,
             on_response_headers=on_response,
@@ -372,7 +380,7 @@ class ModelRequests:
         await self._registry.close_connections()
 
 
-def failed_stream(
+def make_failed_stream(
     model: Model, text: str, *, reason: Literal["error", "aborted"] = "error", message_id: str | None = None
 ) -> AssistantStream:
     """Returns a response that failed before it began."""

@@ -7,7 +7,7 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.engine.core.model_choice import ModelChoice
-from app.engine.models.prompt_cache import PromptCache
+from app.engine.models.prompt_cache import PromptCacheLossWarner
 from app.values.entries import ThinkingLevelChangeEntry
 from app.values.events import ModelChanged, Notice, ThinkingLevelChanged
 from app.values.models import Model, ThinkingLevel
@@ -15,13 +15,13 @@ from app.values.models import Model, ThinkingLevel
 ModelChangeSource = Literal["set", "cycle", "restore"]
 
 
-class ModelSelection(msgspec.Struct, eq=False):
+class SessionModelSwitcher(msgspec.Struct, eq=False):
     """Switches the model and thinking level of one session."""
 
     model_choice: ModelChoice
     conversation: Conversation
     event_bus: EventBus
-    prompt_cache: PromptCache
+    prompt_cache: PromptCacheLossWarner
     _cached_level: tuple[str | None, str | None] = (None, None)
     """The leaf at the last check, and the thinking level that the path to it names."""
 

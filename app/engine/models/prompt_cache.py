@@ -10,9 +10,9 @@ from app.values.models import Model
 from app.values.usage import Usage, format_dollars
 
 CacheDroppingAction = Literal["model", "thinking", "prompt", "compaction", "context"]
-_MIN_CACHED_TOKENS = 1_024
+_MIN_CACHED_PROMPT_TOKENS = 1_024
 """The number of cached tokens below which no warning is given."""
-_ACTION_TEXTS: dict[CacheDroppingAction, str] = {
+_CACHE_LOSS_TEXT_BY_ACTION: dict[CacheDroppingAction, str] = {
     "model": "The new model has no prompt cache of this conversation",
     "thinking": "Changing the thinking level discards the prompt cache",
     "prompt": "Changing the tools or the system prompt discards the prompt cache",
@@ -21,7 +21,7 @@ _ACTION_TEXTS: dict[CacheDroppingAction, str] = {
 }
 
 
-class PromptCache:
+class PromptCacheLossWarner:
     """Warns once, after an answer that used the provider's prompt cache, that an action makes the next request
     miss it."""
 
@@ -40,11 +40,11 @@ class PromptCache:
             return
         self._warned_usage = usage
         told = resend_cost_text(model, self._account.context_tokens)
-        self._publish_now(Notice(level="info", text=f"{_ACTION_TEXTS[action]}: {told}"))
+        self._publish_now(Notice(level="info", text=f"{_CACHE_LOSS_TEXT_BY_ACTION[action]}: {told}"))
 
 
 def has_used_prompt_cache(usage: Usage | None) -> bool:
-    return usage is not None and usage.cache_read + usage.cache_write >= _MIN_CACHED_TOKENS
+    return usage is not None and usage.cache_read + usage.cache_write >= _MIN_CACHED_PROMPT_TOKENS
 
 
 def resend_cost_text(model: Model, tokens: int) -> str:

@@ -6,17 +6,17 @@ from pathlib import Path
 import msgspec
 
 from app.resources.context_files import ContextFiles, find_context_files
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.skills import Skill, Skills, find_skills
 from app.resources.system_prompt import (
-    PromptFiles,
-    PromptParts,
-    SkillLine,
-    ToolLine,
-    build_prompt,
-    read_prompt_files,
+    PromptSkillEntry,
+    PromptToolEntry,
+    SystemPromptFiles,
+    SystemPromptParts,
+    build_system_prompt,
+    read_system_prompt_files,
 )
-from tools.base import Tool
+from tools.tool_definition import Tool
 
 
 class SystemPromptOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,14 +40,14 @@ class SystemPromptSource:
     """Builds the sections of the system prompt for the active tools before every request; cached until the tools
     change."""
 
-    def __init__(self, paths: Paths, choice: SystemPromptOptions) -> None:
+    def __init__(self, paths: BayouPaths, choice: SystemPromptOptions) -> None:
         self.paths = paths
         self.choice = choice
         self.extra_sections: dict[str, str] = {}
         self.guidelines: tuple[str, ...] = ()
         self.context_files = ContextFiles()
         self.skills = Skills()
-        self._prompt_files = PromptFiles()
+        self._prompt_files = SystemPromptFiles()
         self._cached_sections: tuple[object, dict[str, str]] | None = None
         self._read_count = 0
         """The number of times that the files were read, so that sections computed in another thread before the last
@@ -69,7 +69,7 @@ class SystemPromptSource:
                 skill for skill in self.skills.skills if _is_skill_below(skill, choice.skill_folders)
             )
             self.skills = msgspec.structs.replace(self.skills, skills=named)
-        self._prompt_files = read_prompt_files(self.paths, is_trusted=choice.is_trusted)
+        self._prompt_files = read_system_prompt_files(self.paths, is_trusted=choice.is_trusted)
         self._read_count += 1
 
     @property
@@ -92,24 +92,25 @@ class SystemPromptSource:
         choice, files = self.choice, self._prompt_files
         appended = choice.appended_texts or ((files.append,) if files.append else ())
         tools = sorted(active.values(), key=lambda tool: tool.name)
-        parts = PromptParts(
+        parts = SystemPromptParts(
             cwd=self.paths.cwd,
             tools=tuple(
-                ToolLine(name=tool.name, snippet=tool.snippet, guidelines=tool.guidelines) for tool in tools
+                PromptToolEntry(name=tool.name, snippet=tool.snippet, guidelines=tool.guidelines)
+                for tool in tools
             ),
             guidelines=self.guidelines,
             custom_prompt=choice.system_prompt or files.system,
             appended_texts=appended,
             context_files=self.context_files.files,
             skills=tuple(
-                SkillLine(name=skill.name, description=skill.description, location=str(skill.path))
+                PromptSkillEntry(name=skill.name, description=skill.description, location=str(skill.path))
                 for skill in self.skills.skills
                 if skill.is_for_model
             ),
             docs_dir=choice.docs_dir,
             sections=self.extra_sections,
         )
-        return build_prompt(parts).as_dict()
+        return build_system_prompt(parts).as_dict()
 
 
 def _is_skill_below(skill: Skill, places: tuple[Path, ...]) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.engine.models.model_requests import ModelRequests
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.sessions.errors import SessionWriteError
 from app.values.entries import UsageEntry
 from app.values.events import EntryAppended
@@ -32,7 +32,7 @@ _HANDOFF_TEMPLATE = (
 )
 
 
-class NoAnswer(UserError):
+class NoSideQuestionAnswer(UserError):
     """Raised if a side question could not be answered; the text says why."""
 
 
@@ -41,7 +41,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
 
     requests: ModelRequests
     conversation: Conversation
-    masking: SessionMask
+    masking: SessionSecretMask
     event_bus: EventBus
 
     async def ask_side_question(
@@ -49,13 +49,15 @@ class SideQuestions(msgspec.Struct, frozen=True):
     ) -> str:
         """Asks a side question and returns the whole answer; `on_text` gets it as it arrives. Cancelling stops it."""
         if not question.strip():
-            raise NoAnswer("There is no question. Type it after the command, as in /btw QUESTION.")
+            raise NoSideQuestionAnswer(
+                "There is no question. Type it after the command, as in /btw QUESTION."
+            )
         return await self._request_answer(_SIDE_QUESTION_TEMPLATE + question, on_text)
 
     async def _request_answer(self, words: str, on_text: Callable[[str], None]) -> str:
         told = user_message(await self.masking.mask_text(words, "your question"))
         stream = await self.requests.request_unrecorded(
-            [*omit_open_calls(self.conversation.messages_without_system), told]
+            [*omit_unanswered_tool_calls(self.conversation.messages_without_system), told]
         )
         try:
             async for event in stream:
@@ -67,9 +69,9 @@ class SideQuestions(msgspec.Struct, frozen=True):
         if self.conversation.log.is_on_disk:
             await record_answer_usage(answer, "beside", self.conversation, self.event_bus)
         if answer.stop_reason == "error":
-            raise NoAnswer(answer.error_message or "The question could not be asked.")
+            raise NoSideQuestionAnswer(answer.error_message or "The question could not be asked.")
         if not answer.text.strip():
-            raise NoAnswer(
+            raise NoSideQuestionAnswer(
                 "The model tried to call tools instead of answering. Ask in the conversation instead of "
                 "with /btw."
             )
@@ -78,11 +80,13 @@ class SideQuestions(msgspec.Struct, frozen=True):
     async def draft_handoff(self, goal: str, on_text: Callable[[str], None] = lambda text: None) -> str:
         """Drafts the first prompt of a session that continues from here towards a goal."""
         if not goal.strip():
-            raise NoAnswer("There is no goal. Type it after the command, as in /handoff GOAL.")
+            raise NoSideQuestionAnswer("There is no goal. Type it after the command, as in /handoff GOAL.")
         if not any(
             isinstance(message, AssistantMessage) for message in self.conversation.messages_without_system
         ):
-            raise NoAnswer("This session has no messages to hand over yet. Start a new one with /new.")
+            raise NoSideQuestionAnswer(
+                "This session has no messages to hand over yet. Start a new one with /new."
+            )
         return await self._request_answer(_HANDOFF_TEMPLATE.format(goal=goal.strip()), on_text)
 
 
@@ -102,7 +106,7 @@ async def record_answer_usage(
     await event_bus.publish(EntryAppended(entry=stored))
 
 
-def omit_open_calls(messages: Sequence[Message]) -> Sequence[Message]:
+def omit_unanswered_tool_calls(messages: Sequence[Message]) -> Sequence[Message]:
     """Returns the messages up to the last one before tool calls without results."""
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]

@@ -8,40 +8,40 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.permission_context import PermissionContext
-from app.engine.permissions.sandbox_exceptions import rules_for_refused_places
-from app.engine.permissions.session_rules import SessionRules
-from app.engine.permissions.verdict_log import MAX_VERDICT_TEXT_CHARS, VerdictLog
+from app.engine.permissions.sandbox_exceptions import sandbox_rules_for_refused_places
+from app.engine.permissions.session_rules import SessionPermissionRules
+from app.engine.permissions.verdict_log import MAX_VERDICT_TEXT_CHARS, PermissionVerdictLog
 from app.permits.command_place import CommandPlace
 from app.permits.permission_decisions import (
-    CallDecision,
+    ToolCallDecision,
     confirmation_word,
     count_questions_answered_by_rule,
-    decide_call,
+    decide_tool_call,
 )
-from app.permits.rules import RuleProblem, parse_rule, suggested_rules
+from app.permits.permit_rules import PermitRuleProblem, parse_permit_rule, suggested_allow_rules
+from app.permits.risk_classes import ToolCallPart
 from app.permits.sandbox_exceptions import (
     asks_for_sandbox_exception,
     asks_to_leave_sandbox,
     suggested_exception_rules,
 )
-from app.permits.verdicts import CallPart
 from app.values.approvals import Approval, JudgedPart, OfferedRule
 from app.values.content import ToolCall
-from tools.effects import Effects
+from tools.call_effects import Effects
 
 
-class ApprovalRequests:
+class ApprovalRequestBuilder:
     """Builds one session's approval requests, which show the user a tool call and offer rules."""
 
     def __init__(
         self,
         *,
-        rules: SessionRules,
-        verdicts: VerdictLog,
+        rules: SessionPermissionRules,
+        verdicts: PermissionVerdictLog,
         standing: PermissionContext,
         conversation: Conversation,
         toolbox: Toolbox,
-        judge: Callable[[str, Effects], CallDecision],
+        judge: Callable[[str, Effects], ToolCallDecision],
     ) -> None:
         self._rules = rules
         self._verdicts = verdicts
@@ -49,14 +49,14 @@ class ApprovalRequests:
         self._conversation = conversation
         self._toolbox = toolbox
         self._judge = judge
-        self._questions: list[tuple[str, CallPart]] = []
+        self._questions: list[tuple[str, ToolCallPart]] = []
         """The questions asked so far: the tool's name in rules, and the part of the call."""
 
     def build_request(
         self,
         call: ToolCall,
         arguments: dict[str, Any],
-        decision: CallDecision,
+        decision: ToolCallDecision,
         place: CommandPlace,
         rule_name: str,
     ) -> Approval:
@@ -86,7 +86,7 @@ class ApprovalRequests:
             of=of,
         )
 
-    def _offered_rules(self, tool: str, decision: CallDecision, place: CommandPlace) -> tuple[str, ...]:
+    def _offered_rules(self, tool: str, decision: ToolCallDecision, place: CommandPlace) -> tuple[str, ...]:
         """Returns the rules that would allow this tool call without a question."""
         asked = [answer for answer in decision.part_decisions if answer.outcome == "ask"]
         if len(asked) != 1:
@@ -94,15 +94,17 @@ class ApprovalRequests:
         if asks_for_sandbox_exception(decision):
             return suggested_exception_rules(decision)
         if asks_to_leave_sandbox(decision):
-            return rules_for_refused_places(self._conversation.messages, self._permission_context.home)
+            return sandbox_rules_for_refused_places(
+                self._conversation.messages, self._permission_context.home
+            )
         found: list[str] = []
         policy = self._rules.permission_policy()
-        for text in suggested_rules(asked[0].part, tool, place):
-            rule = parse_rule(text, "allow", "session")
-            if isinstance(rule, RuleProblem):
+        for text in suggested_allow_rules(asked[0].part, tool, place):
+            rule = parse_permit_rule(text, "allow", "session")
+            if isinstance(rule, PermitRuleProblem):
                 continue
             tried = msgspec.structs.replace(policy, rules=(*policy.rules, rule))
-            if decide_call(decision.verdict, tool, tried, place).outcome == "run":
+            if decide_tool_call(decision.verdict, tool, tried, place).outcome == "run":
                 found.append(text)
         return tuple(found)
 
@@ -124,6 +126,6 @@ class ApprovalRequests:
                 after += 1
         return before + 1, before + 1 + after
 
-    def count_question(self, rule_name: str, part: CallPart) -> None:
+    def count_question(self, rule_name: str, part: ToolCallPart) -> None:
         """Remembers an approval question, to count how many earlier questions an offered rule would have answered."""
         self._questions.append((rule_name, part))

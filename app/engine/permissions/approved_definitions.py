@@ -7,14 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from app.agent.tool_pipeline import ParsedCall
-from app.permits.permission_decisions import CallDecision, PartDecision, is_decided_by_mode
-from tools.base import Tool
+from app.agent.tool_pipeline import ParsedToolCall
+from app.permits.permission_decisions import CallPartDecision, ToolCallDecision, is_decided_by_mode
+from tools.tool_definition import Tool
 
-_MAX_DEFINITIONS = 5_000
+_MAX_APPROVED_DEFINITIONS = 5_000
 
 
-class ApprovedDefinitions:
+class ApprovedMcpToolDefinitions:
     """The approved definitions of MCP tools on disk, for all sessions of the user. An unreadable file counts as
     empty, and rules apply."""
 
@@ -23,7 +23,7 @@ class ApprovedDefinitions:
         self._digests: dict[str, str] | None = None
         self._lock = threading.Lock()
 
-    def check_definition(self, reading: ParsedCall, decision: CallDecision) -> CallDecision:
+    def check_definition(self, reading: ParsedToolCall, decision: ToolCallDecision) -> ToolCallDecision:
         """Returns the decision on a call without its allow rule if the MCP tool's definition has changed; modes
         allow any definition."""
         if (
@@ -34,7 +34,7 @@ class ApprovedDefinitions:
             return decision
         return _remove_allow_rule(decision)
 
-    def store_definition(self, reading: ParsedCall, decision: CallDecision | None = None) -> None:
+    def store_definition(self, reading: ParsedToolCall, decision: ToolCallDecision | None = None) -> None:
         """Stores the definition of an MCP tool that the user or a rule allowed."""
         if reading.effects.server and (decision is None or _is_decided_by_rule(reading, decision)):
             self._store_definition(reading.tool)
@@ -52,16 +52,16 @@ class ApprovedDefinitions:
                 return
             known.pop(tool.name, None)
             known[tool.name] = _definition_digest(tool)
-            while len(known) > _MAX_DEFINITIONS:
+            while len(known) > _MAX_APPROVED_DEFINITIONS:
                 known.pop(next(iter(known)))
             text = msgspec.json.encode(known)
         if self._path is not None:
             # The file writer imports threads, which a start without servers does not need.
-            from tools.files.atomic_replacement import replace_atomically  # noqa: PLC0415
+            from tools.files.atomic_replacement import replace_file_atomically  # noqa: PLC0415
 
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                replace_atomically(self._path, text, durable=False)
+                replace_file_atomically(self._path, text, durable=False)
             except OSError:
                 pass  # It is asked about once more in the next session.
 
@@ -76,14 +76,14 @@ class ApprovedDefinitions:
             return self._digests
 
 
-def _remove_allow_rule(decision: CallDecision) -> CallDecision:
+def _remove_allow_rule(decision: ToolCallDecision) -> ToolCallDecision:
     """Returns the decision on a call without the rule that allowed it; the question to the user says why."""
     why = "its server changed this tool's description since it was allowed"
     return msgspec.structs.replace(
         decision,
         outcome="ask",
         part_decisions=tuple(
-            PartDecision(
+            CallPartDecision(
                 part=msgspec.structs.replace(answer.part, why=f"{answer.part.why}; {why}"),
                 outcome="ask",
                 decided_by=f"{answer.decided_by}, which is inactive",
@@ -99,7 +99,7 @@ def _remove_allow_rule(decision: CallDecision) -> CallDecision:
     )
 
 
-def _is_decided_by_rule(reading: ParsedCall, decision: CallDecision) -> bool:
+def _is_decided_by_rule(reading: ParsedToolCall, decision: ToolCallDecision) -> bool:
     return bool(reading.effects.server) and not is_decided_by_mode(decision.decided_by)
 
 

@@ -12,7 +12,7 @@ from app.values.approvals import Approval
 
 PROGRAM_ANSWER_TIMEOUT = 600.0
 """The number of seconds that a client program has to answer a question."""
-UNKNOWN_PROGRAM_TIMEOUT = 60.0
+UNKNOWN_PROGRAM_ANSWER_TIMEOUT = 60.0
 """The number of seconds to answer for a client program that has never answered and has not announced that it will."""
 ONCE, DENY = "Allow once", "Deny"
 _RULE_SCOPE_PREFIXES: dict[RuleScope, str] = {
@@ -21,7 +21,7 @@ _RULE_SCOPE_PREFIXES: dict[RuleScope, str] = {
 }
 
 
-class GateQuestions:
+class ApprovalQuestions:
     """Asks the questions of one session's permission gate."""
 
     def __init__(self, standing: PermissionContext, options: SessionOptions, event_bus: EventBus) -> None:
@@ -66,7 +66,7 @@ class GateQuestions:
     def _answer_timeout(self) -> float:
         chosen = self._options.effective_settings.settings.permissions.timeout_seconds
         is_unknown = self._shared.client_policy == "unknown"
-        return chosen or (UNKNOWN_PROGRAM_TIMEOUT if is_unknown else PROGRAM_ANSWER_TIMEOUT)
+        return chosen or (UNKNOWN_PROGRAM_ANSWER_TIMEOUT if is_unknown else PROGRAM_ANSWER_TIMEOUT)
 
 
 def _parse_reply(said: Any, approval: Approval) -> ApprovalReply:

@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from app.engine.core.user_questions import SharedPermissions
+from app.engine.core.user_questions import SharedPermissionState
 from app.permits.permission_decisions import PermissionMode
-from app.permits.rules import PermitRule, PermitRules, WrittenRules, merge_rules
+from app.permits.permit_rules import PermitRule, PermitRules, UnparsedPermitRules, merge_permit_rules
 from app.resources.settings.effective_settings import EffectiveSettings
 
 Approver = Literal["none", "program", "person"]
@@ -37,7 +37,7 @@ class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     """A function that returns the rules for the parent's session only, for the session of a helper."""
     add_session_rule: Callable[[PermitRule], None] | None = None
     """A function that adds a rule for the parent's session, and so for all its helpers; None: for this session only."""
-    shared_permissions: SharedPermissions = msgspec.field(default_factory=SharedPermissions)
+    shared_permissions: SharedPermissionState = msgspec.field(default_factory=SharedPermissionState)
     is_settings_text_accepted: Callable[[], bool] = lambda: False
     """Whether the user accepted the exact text of the project's settings, and not only the folder."""
 
@@ -60,7 +60,7 @@ def rules_from_settings(effective_settings: EffectiveSettings, standing: Permiss
     lists = {
         deed: effective_settings.layer_values(f"permissions.{deed}") for deed in ("allow", "ask", "deny")
     }
-    written: list[WrittenRules] = []
+    written: list[UnparsedPermitRules] = []
     for origin, name in (
         ("session", "session"),
         ("flags", "user"),
@@ -68,7 +68,7 @@ def rules_from_settings(effective_settings: EffectiveSettings, standing: Permiss
         ("global", "user"),
     ):
         written.append(
-            WrittenRules(
+            UnparsedPermitRules(
                 origin=name,  # type: ignore[arg-type]
                 allow_rules=lists["allow"].get(origin, ()),  # type: ignore[arg-type]
                 ask_rules=lists["ask"].get(origin, ()),  # type: ignore[arg-type]
@@ -78,5 +78,5 @@ def rules_from_settings(effective_settings: EffectiveSettings, standing: Permiss
             )
         )
     here = effective_settings.settings.permissions.allow_in.get(str(standing.session_folder()), ())
-    written.append(WrittenRules(origin="folder", allow_rules=here))
-    return merge_rules(written)
+    written.append(UnparsedPermitRules(origin="folder", allow_rules=here))
+    return merge_permit_rules(written)

@@ -9,33 +9,33 @@ from typing import Any
 
 import msgspec
 
-from app.agent.hooks import CallVerdict
-from app.agent.tool_pipeline import ParseCall, ParsedCall
+from app.agent.hooks import ToolCallVerdict
+from app.agent.tool_pipeline import ParsedToolCall, ParseToolCall
 from app.engine.core.session_core import SessionCore
-from app.engine.core.user_questions import ApprovalReply, RuleChangeWatch
-from app.engine.permissions.approval_request import ApprovalRequests
-from app.engine.permissions.approved_definitions import ApprovedDefinitions
-from app.engine.permissions.gate_question import GateQuestions
-from app.engine.permissions.gate_verdict import CallJudge, JudgedCall, shorten_command
+from app.engine.core.user_questions import ApprovalReply, PermissionChangeWatch
+from app.engine.permissions.approval_request import ApprovalRequestBuilder
+from app.engine.permissions.approved_definitions import ApprovedMcpToolDefinitions
+from app.engine.permissions.gate_question import ApprovalQuestions
+from app.engine.permissions.gate_verdict import JudgedToolCall, ToolCallJudge, shorten_command_to_line
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.permissions.sandbox_exceptions import allowed_places
-from app.engine.permissions.session_folders import SessionFolders, SetPromptSection
-from app.engine.permissions.session_rules import SessionRules
+from app.engine.permissions.session_folders import SessionAddedFolders, SetPromptSection
+from app.engine.permissions.session_rules import SessionPermissionRules
 from app.engine.permissions.unrestorable_files import FindUnrestorable, ask_about_unrestorable
-from app.engine.permissions.verdict_log import PastVerdict, VerdictLog
-from app.engine.sandbox.command_context import CommandContext
+from app.engine.permissions.verdict_log import PastPermissionVerdict, PermissionVerdictLog
+from app.engine.sandbox.command_context import CommandPlaceFacts
 from app.engine.sandbox.network_hosts import NetworkHosts
-from app.engine.sandbox.sandboxes import Sandboxes
+from app.engine.sandbox.sandboxes import ToolCallSandboxes
 from app.permits.command_place import CommandPlace
-from app.permits.permission_decisions import CallDecision, PermissionMode
-from app.permits.rules import PermitRules, hidden_path_test
+from app.permits.permission_decisions import PermissionMode, ToolCallDecision
+from app.permits.permit_rules import PermitRules, hidden_path_test
 from app.permits.sandbox_exceptions import (
     asks_for_sandbox_exception,
     asks_to_leave_sandbox,
-    without_leave_request,
+    without_leave_sandbox_request,
 )
 from app.values.content import ToolCall
-from tools.effects import Effects
+from tools.call_effects import Effects
 from tools.files.paths import real_path
 from tools.running.user_shell.shell_snapshot import get_user_shell_snapshot
 
@@ -50,13 +50,13 @@ _REASON_REQUIRED_TEXT = (
 )
 
 
-class GateState(msgspec.Struct, frozen=True, kw_only=True):
+class PermissionGateState(msgspec.Struct, frozen=True, kw_only=True):
     """A snapshot of a session's permission gate: mode, rules and past verdicts."""
 
     mode: PermissionMode
     has_sandbox: bool
     rules: PermitRules
-    past_verdicts: tuple[PastVerdict, ...]
+    past_verdicts: tuple[PastPermissionVerdict, ...]
     """The remembered verdicts of this session, oldest first."""
 
 
@@ -78,14 +78,14 @@ class PermissionGate:
         self._find_unrestorable = unheld
         self._workspace = workspace = core.workspace
         self._event_bus = telling
-        self._command_context = CommandContext(
+        self._command_context = CommandPlaceFacts(
             standing.home, standing.agent_dir, standing.sessions_dir, workspace.added
         )
-        self._rule_changes = RuleChangeWatch(options, telling, standing.shared_permissions)
-        self.folders = SessionFolders(core, standing, add_section)
-        self.rules = SessionRules(standing, options, conversation, lambda: self.boxes)
-        self._verdicts = VerdictLog(conversation, telling, lambda: self.rules.mode)
-        self.boxes = Sandboxes(
+        self._rule_changes = PermissionChangeWatch(options, telling, standing.shared_permissions)
+        self.folders = SessionAddedFolders(core, standing, add_section)
+        self.rules = SessionPermissionRules(standing, options, conversation, lambda: self.boxes)
+        self._verdicts = PermissionVerdictLog(conversation, telling, lambda: self.rules.mode)
+        self.boxes = ToolCallSandboxes(
             options,
             workspace,
             self._command_context,
@@ -104,8 +104,8 @@ class PermissionGate:
             ),
             allowed_places=lambda verb: allowed_places(self.rules.all_rules().rules, verb),
         )
-        self._definitions = ApprovedDefinitions(standing.agent_dir / "mcp-allowed.json")
-        self._call_judge = CallJudge(
+        self._definitions = ApprovedMcpToolDefinitions(standing.agent_dir / "mcp-allowed.json")
+        self._call_judge = ToolCallJudge(
             workspace,
             self._command_context,
             self.boxes,
@@ -113,7 +113,7 @@ class PermissionGate:
             rules=self.rules.all_rules,
             policy=self.rules.permission_policy,
         )
-        self._approval_requests = ApprovalRequests(
+        self._approval_requests = ApprovalRequestBuilder(
             rules=self.rules,
             verdicts=self._verdicts,
             standing=standing,
@@ -121,7 +121,7 @@ class PermissionGate:
             toolbox=core.toolbox,
             judge=lambda tool, effects: self.judge_effects(effects, tool=tool),
         )
-        self.questions = GateQuestions(standing, options, telling)
+        self.questions = ApprovalQuestions(standing, options, telling)
         self._shown_warnings: set[str] = set()
         workspace.spawn_hook = self._call_judge.judge_hook_command(workspace.spawn_hook)
         workspace.judged_paths.is_protected = self._command_context.is_autorun_path
@@ -136,8 +136,8 @@ class PermissionGate:
         """Whether a user can answer the gate's questions."""
         return self.permission_context.approver == "person"
 
-    def gate_state(self) -> GateState:
-        return GateState(
+    def gate_state(self) -> PermissionGateState:
+        return PermissionGateState(
             mode=self.rules.mode,
             has_sandbox=self.boxes.are_in_force,
             rules=self.rules.all_rules(),
@@ -147,7 +147,7 @@ class PermissionGate:
     def secret_files(self, folder: Path, *, is_fresh: bool) -> tuple[str, ...]:
         """Returns the files below a folder whose names say that they have secrets; with `is_fresh` also those created
         just now."""
-        return self._command_context.secrets_below(str(folder), is_fresh=is_fresh).paths
+        return self._command_context.secret_files_below(str(folder), is_fresh=is_fresh).paths
 
     def hidden_file_reason(self, path: Path) -> str:
         """Returns why reading this hidden file needs a question; mostly empty."""
@@ -162,7 +162,7 @@ class PermissionGate:
 
     # The way of a call
 
-    async def check_call(self, call: ToolCall, read: ParseCall) -> CallVerdict:
+    async def check_call(self, call: ToolCall, read: ParseToolCall) -> ToolCallVerdict:
         """Decides whether a tool call may run, repeating the decision if the user changes its arguments."""
         changed: dict[str, Any] | None = None
         allowed_writes: frozenset[str] | None = None
@@ -194,7 +194,7 @@ class PermissionGate:
                 self._verdicts.record_verdict(
                     call, decision, "run", looked_at.decided_by, is_silent=looked_at.is_by_mode_alone
                 )
-                return CallVerdict(recheck=partial(self._reason_to_block, reading, looked_at, seen))
+                return ToolCallVerdict(recheck=partial(self._reason_to_block, reading, looked_at, seen))
             if decision.outcome == "refuse":
                 return self._refusal_verdict(call, decision, f"This was refused by {looked_at.decided_by}")
             if allowed_writes is not None and _is_within_approval(reading, decision, allowed_writes):
@@ -203,7 +203,7 @@ class PermissionGate:
             program = reading.effects.runs
             has_reason = program is not None and (program.outside or program.reason).strip()
             if (asks_to_leave_sandbox(decision) or asks_for_sandbox_exception(decision)) and not has_reason:
-                return CallVerdict(is_blocked=True, reason=_REASON_REQUIRED_TEXT)
+                return ToolCallVerdict(is_blocked=True, reason=_REASON_REQUIRED_TEXT)
             if self.permission_context.approver == "none" or self.questions.are_questions_refused:
                 return self._refusal_verdict(call, decision, "Needs approval, and no user can give it")
             answered = await self._ask_and_judge_again(call, reading, decision, looked_at, seen)
@@ -214,7 +214,9 @@ class PermissionGate:
                 return self._refusal_verdict(call, decision, "Needs approval, and no answer came")
             if reply.rule is not None:
                 self.rules.add_rule_from_reply(reply)
-                decision = without_leave_request(decision) if asks_to_leave_sandbox(decision) else decision
+                decision = (
+                    without_leave_sandbox_request(decision) if asks_to_leave_sandbox(decision) else decision
+                )
             if reply.arguments is not None:
                 changed = reply.arguments
                 allowed_writes = frozenset(reading.effects.writes) if reply.is_changed_call_allowed else None
@@ -229,11 +231,11 @@ class PermissionGate:
     async def _ask_and_judge_again(
         self,
         call: ToolCall,
-        reading: ParsedCall,
-        decision: CallDecision,
-        judged: JudgedCall,
+        reading: ParsedToolCall,
+        decision: ToolCallDecision,
+        judged: JudgedToolCall,
         since: asyncio.Event,
-    ) -> tuple[ApprovalReply | None, CallDecision, JudgedCall, asyncio.Event] | None:
+    ) -> tuple[ApprovalReply | None, ToolCallDecision, JudgedToolCall, asyncio.Event] | None:
         """Asks about a call, and judges it again when mode or rules change. Returns the answer with the present
         judgement; None if the present judgement is another than the one that the user was asked about."""
         rule_name = reading.effects.acts_as or call.name
@@ -245,7 +247,7 @@ class PermissionGate:
         def is_asked() -> bool:
             nonlocal now, since
             since = self._rule_changes.shared.next_change
-            now = self._call_judge.judge_call(reading)
+            now = self._call_judge.judge_tool_call(reading)
             is_same = _is_same_question(judged.decision, now.decision)
             is_same_for_undo = decision.outcome == now.decision.outcome or judged.mode == now.mode
             return not self.questions.are_questions_refused and is_same and is_same_for_undo
@@ -259,27 +261,29 @@ class PermissionGate:
     def _allow_call(
         self,
         call: ToolCall,
-        reading: ParsedCall,
-        decision: CallDecision,
-        judged: JudgedCall,
+        reading: ParsedToolCall,
+        decision: ToolCallDecision,
+        judged: JudgedToolCall,
         since: asyncio.Event,
         *,
         is_changed: bool,
-    ) -> CallVerdict:
+    ) -> ToolCallVerdict:
         self._definitions.store_definition(reading)
         self.boxes.remember_decision(call.id, decision, judged.mode, _command_text(reading))
         self._verdicts.record_verdict(call, decision, "run", "person")
-        return CallVerdict(
+        return ToolCallVerdict(
             note=_CHANGED_CALL_NOTE if is_changed else "",
             recheck=partial(self._reason_to_block, reading, judged, since),
         )
 
-    async def _reason_to_block(self, reading: ParsedCall, judged: JudgedCall, since: asyncio.Event) -> str:
+    async def _reason_to_block(
+        self, reading: ParsedToolCall, judged: JudgedToolCall, since: asyncio.Event
+    ) -> str:
         """Returns why a call that was allowed may no longer begin, if mode or rules changed (`since`); empty if it
         may. It then runs as the present mode would run it."""
         if not since.is_set():
             return ""
-        now = await asyncio.to_thread(self._call_judge.judge_call, reading)
+        now = await asyncio.to_thread(self._call_judge.judge_tool_call, reading)
         then, present = judged.decision, now.decision
         is_asked_anew = then.outcome == "run" or present.needs_typed_word > then.needs_typed_word
         if present.outcome == "refuse" or (present.outcome == "ask" and is_asked_anew):
@@ -302,8 +306,8 @@ class PermissionGate:
             )
 
     def _parse_and_judge(
-        self, read: ParseCall, changed: dict[str, Any] | None, knows_shell: bool
-    ) -> tuple[ParsedCall, JudgedCall | None]:
+        self, read: ParseToolCall, changed: dict[str, Any] | None, knows_shell: bool
+    ) -> tuple[ParsedToolCall, JudgedToolCall | None]:
         """Parses a tool call and judges it, in a thread. The verdict is None while the user's shell aliases,
         which the command may use, are not loaded."""
         reading = read(changed)
@@ -312,12 +316,12 @@ class PermissionGate:
         if is_command and not knows_shell and self._workspace.shell_settings().user_shell is not None:
             return reading, None
         self._workspace.judged_paths.record_before_judging((*reading.effects.reads, *reading.effects.writes))
-        judged = self._call_judge.judge_call(reading)
+        judged = self._call_judge.judge_tool_call(reading)
         if judged.decision.outcome == "run" and not _may_delete_files(judged):
             _record_allowed(self._definitions, self.boxes, reading, judged)
         return reading, judged
 
-    def judge_effects(self, effects: Effects, *, tool: str) -> CallDecision:
+    def judge_effects(self, effects: Effects, *, tool: str) -> ToolCallDecision:
         """Returns the permission decision for a call of this tool with these effects. For a thread."""
         return self._call_judge.judge_effects(tool, effects)[1]
 
@@ -327,7 +331,7 @@ class PermissionGate:
         self,
         call: ToolCall,
         arguments: dict[str, Any],
-        decision: CallDecision,
+        decision: ToolCallDecision,
         place: CommandPlace,
         *,
         rule_name: str = "",
@@ -337,7 +341,7 @@ class PermissionGate:
             call, arguments, decision, place, rule_name or call.name
         )
         part = decision.decisive_part.part
-        title = f"{call.name}: {shorten_command(part.text)} ({part.risk_description}: {part.why})"
+        title = f"{call.name}: {shorten_command_to_line(part.text)} ({part.risk_description}: {part.why})"
         asking = self.questions.ask_approval(title, approval)
         self._approval_requests.count_question(rule_name or call.name, part)
         return await asking
@@ -345,16 +349,16 @@ class PermissionGate:
     # After the decision
 
     def _refusal_verdict(
-        self, call: ToolCall, decision: CallDecision, what: str, reason: str = "", *, by: str = ""
-    ) -> CallVerdict:
+        self, call: ToolCall, decision: ToolCallDecision, what: str, reason: str = "", *, by: str = ""
+    ) -> ToolCallVerdict:
         self._verdicts.record_verdict(call, decision, "refused", by or decision.decided_by)
         part = decision.decisive_part.part
-        told = f"{what} ({part.risk_description}: {shorten_command(part.text)}: {part.why})."
+        told = f"{what} ({part.risk_description}: {shorten_command_to_line(part.text)}: {part.why})."
         if reason:
             told += f" The user's words: {reason}"
         elif by != "person":
             told += " Do it differently, or say what you need."
-        return CallVerdict(is_blocked=True, reason=told)
+        return ToolCallVerdict(is_blocked=True, reason=told)
 
     def _warn_once(self, *texts: str) -> None:
         for text in texts:
@@ -363,14 +367,14 @@ class PermissionGate:
                 self._event_bus.warn(text)
 
 
-def _is_within_approval(reading: ParsedCall, decision: CallDecision, writes: frozenset[str]) -> bool:
+def _is_within_approval(reading: ParsedToolCall, decision: ToolCallDecision, writes: frozenset[str]) -> bool:
     """Whether a tool call that the user changed writes only files that the user allowed, and nothing else about
     it needs an answer."""
     is_edit = reading.effects.runs is None and writes >= set(reading.effects.writes)
     return is_edit and not decision.needs_typed_word
 
 
-def _is_same_question(then: CallDecision, now: CallDecision) -> bool:
+def _is_same_question(then: ToolCallDecision, now: ToolCallDecision) -> bool:
     return (then.outcome, then.verdict, then.needs_typed_word) == (
         now.outcome,
         now.verdict,
@@ -378,7 +382,7 @@ def _is_same_question(then: CallDecision, now: CallDecision) -> bool:
     )
 
 
-def _may_delete_files(judged: JudgedCall) -> bool:
+def _may_delete_files(judged: JudgedToolCall) -> bool:
     """Whether a command removes files while the permission mode is `auto-edit`."""
     decision = judged.decision
     removes = any(part.removals for part in decision.verdict.parts)
@@ -386,13 +390,16 @@ def _may_delete_files(judged: JudgedCall) -> bool:
 
 
 def _record_allowed(
-    definitions: ApprovedDefinitions, boxes: Sandboxes, reading: ParsedCall, judged: JudgedCall
+    definitions: ApprovedMcpToolDefinitions,
+    boxes: ToolCallSandboxes,
+    reading: ParsedToolCall,
+    judged: JudgedToolCall,
 ) -> None:
     definitions.store_definition(reading, judged.decision)
     boxes.remember_decision(reading.call.id, judged.decision, judged.mode, _command_text(reading))
 
 
-def _command_text(reading: ParsedCall) -> str:
+def _command_text(reading: ParsedToolCall) -> str:
     """Returns the command line of a tool call, or a descriptive text for calls without one."""
     program = reading.effects.runs
     return reading.tool.name if program is None else program.code

@@ -9,50 +9,50 @@ import msgspec
 
 from app.engine.core.user_questions import RuleScope
 from app.engine.sandbox.sandbox_places import PlaceAccess
-from app.permits.rules import PermitRule
-from app.permits.sandbox_exceptions import place_of_sandbox_rule, write_rule_for_place
+from app.permits.permit_rules import PermitRule
+from app.permits.sandbox_exceptions import path_of_sandbox_rule, sandbox_write_rule_for_path
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.messages import Message, ToolResultMessage
 from app.values.wire import convert
-from tools.box.refusals import home_relative, place_to_allow
-from tools.files.existence import exists
+from tools.box.sandbox_refusals import narrowest_place_to_allow, path_with_tilde
+from tools.files.path_existence import exists
 
-_MAX_SEARCHED_MESSAGES = 12
-_MAX_OFFERED_RULES = 3
+_MAX_MESSAGES_SEARCHED_FOR_REFUSALS = 12
+_MAX_OFFERED_SANDBOX_RULES = 3
 
 
-class RefusedPlace(msgspec.Struct, frozen=True):
+class PlaceRefusedBySandbox(msgspec.Struct, frozen=True):
     """A place that the sandbox refused, as the tool result reports it."""
 
     kind: str
     place: str
 
 
-def rules_for_refused_places(messages: Sequence[Message], home: Path) -> tuple[str, ...]:
+def sandbox_rules_for_refused_places(messages: Sequence[Message], home: Path) -> tuple[str, ...]:
     """Returns rules for the places that the sandbox refused according to recent tool results, the latest first."""
     at_home = os.path.realpath(home)
     found: list[str] = []
-    for message in messages[-_MAX_SEARCHED_MESSAGES:][::-1]:
+    for message in messages[-_MAX_MESSAGES_SEARCHED_FOR_REFUSALS:][::-1]:
         for one in _refused_places(message) if isinstance(message, ToolResultMessage) else ():
-            place = place_to_allow(one.place, at_home, lambda name: exists(Path(name)))
+            place = narrowest_place_to_allow(one.place, at_home, lambda name: exists(Path(name)))
             if one.kind == "write" and place is not None:
-                found.append(write_rule_for_place(home_relative(place, at_home)))
-    return tuple(dict.fromkeys(found))[:_MAX_OFFERED_RULES]
+                found.append(sandbox_write_rule_for_path(path_with_tilde(place, at_home)))
+    return tuple(dict.fromkeys(found))[:_MAX_OFFERED_SANDBOX_RULES]
 
 
-def _refused_places(message: ToolResultMessage) -> tuple[RefusedPlace, ...]:
+def _refused_places(message: ToolResultMessage) -> tuple[PlaceRefusedBySandbox, ...]:
     try:
         details = convert(message.details or {}, dict[str, Any])
         sandbox = convert(details.get("sandbox", {}), dict[str, Any])
-        return convert(sandbox.get("refused", ()), tuple[RefusedPlace, ...])
+        return convert(sandbox.get("refused", ()), tuple[PlaceRefusedBySandbox, ...])
     except msgspec.ValidationError:
         return ()
 
 
-def allow_place(rule: str, effective_settings: EffectiveSettings, *, keeps: bool) -> bool:
+def allow_sandbox_place(rule: str, effective_settings: EffectiveSettings, *, keeps: bool) -> bool:
     """Lets sandboxed commands write a place, in this session or permanently. Returns False if the rule is of
     another kind."""
-    place = place_of_sandbox_rule(rule)
+    place = path_of_sandbox_rule(rule)
     if place is None:
         return False
     said = effective_settings.layer_values("sandbox.write")
@@ -69,7 +69,9 @@ def allowed_places(rules: Iterable[PermitRule], verb: PlaceAccess) -> tuple[str,
     return tuple(rule.pattern for rule in rules if rule.kind == f"sandbox.{verb}" and rule.action == "allow")
 
 
-def save_rule(rule: str, keeps: RuleScope, effective_settings: EffectiveSettings, folder: str) -> None:
+def save_permission_rule(
+    rule: str, keeps: RuleScope, effective_settings: EffectiveSettings, folder: str
+) -> None:
     """Writes a permission rule into the user's settings, for all sessions or for this folder."""
     if keeps == "person":
         mine = effective_settings.layer_values("permissions.allow").get("global", ())

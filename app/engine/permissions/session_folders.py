@@ -13,20 +13,20 @@ import msgspec
 
 from app.engine.core.session_core import SessionCore
 from app.engine.permissions.permission_context import PermissionContext
-from app.permits.secret_files import secret_likelihood
+from app.permits.secret_files import secret_likelihood_of_path
 from app.values.entries import CustomEntry
 from app.values.events import EntryAppended
 from app.values.user_errors import UserError
 from app.values.wire import convert
-from tools.files.existence import exists, is_dir
+from tools.files.path_existence import exists, is_dir
 from tools.files.paths import absolute_path, real_path
 from tools.protected.autorun_files import VCS_FOLDERS
-from tools.text import escape_controls
+from tools.text_sanitizing import escape_controls
 
-FOLDERS_ENTRY_TYPE = "bayou.folders"
+ADDED_FOLDERS_ENTRY_TYPE = "bayou.folders"
 """The type of entries with all added folders; a resumed session adds them again."""
 MAX_ADDED_FOLDERS = 20
-_FOLDERS_SECTION_TEMPLATE = (
+_ADDED_FOLDERS_SECTION_TEMPLATE = (
     "You may also read and change files in these folders, as in the working directory; name their files by "
     "absolute "
     "paths:\n{folders}"
@@ -37,7 +37,7 @@ SetPromptSection = Callable[[str, str | None], None]
 """A function that puts a section of this name into the system prompt; None removes the section."""
 
 
-class SessionFolders:
+class SessionAddedFolders:
     """Adds folders to the workspace of one session, and removes them."""
 
     def __init__(self, core: SessionCore, standing: PermissionContext, add_section: SetPromptSection) -> None:
@@ -83,7 +83,7 @@ class SessionFolders:
         said = (
             one.data
             for one in self._core.conversation.log.entries_to_root(without_messages=True)
-            if isinstance(one, CustomEntry) and one.custom_type == FOLDERS_ENTRY_TYPE
+            if isinstance(one, CustomEntry) and one.custom_type == ADDED_FOLDERS_ENTRY_TYPE
         )
         found: list[Path] = []
         for name in dict.fromkeys((*map(str, self._start_folders), *_decode_folders(next(said, None)))):
@@ -103,14 +103,14 @@ class SessionFolders:
         """Lists the added folders in the system prompt."""
         listed = "\n".join(f"- {_display_path(one)}" for one in self.all_folders)
         self._add_section(
-            "added_folders", _FOLDERS_SECTION_TEMPLATE.format(folders=listed) if listed else None
+            "added_folders", _ADDED_FOLDERS_SECTION_TEMPLATE.format(folders=listed) if listed else None
         )
 
     def _record_folders(self) -> None:
         conversation = self._core.conversation
         if not conversation.log.is_read_only:
             entry = conversation.record_custom_entry(
-                FOLDERS_ENTRY_TYPE, {"paths": [str(one) for one in self.all_folders]}
+                ADDED_FOLDERS_ENTRY_TYPE, {"paths": [str(one) for one in self.all_folders]}
             )
             self._core.event_bus.publish_now(EntryAppended(entry=entry))
 
@@ -148,7 +148,7 @@ class SessionFolders:
             return "contains bayou's own files, which sessions cannot change."
         if VCS_FOLDERS.intersection(folder.parts):
             return "is a repository's internal data; add the folder that contains it."
-        if secret_likelihood(f"{folder}/x", str(home), (str(own),)) == "likely":
+        if secret_likelihood_of_path(f"{folder}/x", str(home), (str(own),)) == "likely":
             return "contains keys or passwords, which sessions cannot read."
         above = next((one for one in before if folder.is_relative_to(one)), None)
         if above is not None:

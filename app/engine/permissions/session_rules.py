@@ -12,10 +12,10 @@ from app.engine.permissions.permission_context import (
     current_permission_mode,
     rules_from_settings,
 )
-from app.engine.permissions.sandbox_exceptions import allow_place, save_rule
-from app.engine.sandbox.sandboxes import Sandboxes
+from app.engine.permissions.sandbox_exceptions import allow_sandbox_place, save_permission_rule
+from app.engine.sandbox.sandboxes import ToolCallSandboxes
 from app.permits.permission_decisions import PERMISSION_MODES, PermissionMode, PermissionPolicy
-from app.permits.rules import PermitRule, PermitRules, RuleAction, RuleProblem, parse_rule
+from app.permits.permit_rules import PermitRule, PermitRuleProblem, PermitRules, RuleAction, parse_permit_rule
 from app.sessions.session_log import SessionLog
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
@@ -24,7 +24,7 @@ PLAN_MODE_ENTRY_TYPE = "bayou.plan"
 """The type of entries that say whether plan mode is on; a resumed session restores it."""
 
 
-class SessionRules:
+class SessionPermissionRules:
     """The current permission mode and rules of one session."""
 
     def __init__(
@@ -32,7 +32,7 @@ class SessionRules:
         standing: PermissionContext,
         options: SessionOptions,
         conversation: Conversation,
-        boxes: Callable[[], Sandboxes],
+        boxes: Callable[[], ToolCallSandboxes],
     ) -> None:
         """Creates the rules from the settings. `boxes` is the session's sandbox, which follows these rules too."""
         self._permission_context = standing
@@ -95,8 +95,8 @@ class SessionRules:
         self._add_parsed(text, "deny")
 
     def _add_parsed(self, text: str, action: RuleAction) -> None:
-        rule = parse_rule(text, action, "session")
-        if isinstance(rule, RuleProblem):
+        rule = parse_permit_rule(text, action, "session")
+        if isinstance(rule, PermitRuleProblem):
             raise UserError(str(rule))
         self.add_rule(rule)
 
@@ -117,10 +117,12 @@ class SessionRules:
         """Adds the rule in the user's approval answer, in the scope that the answer names."""
         assert reply.rule is not None
         effective_settings, is_for_person = self._options.effective_settings, reply.rule_scope == "person"
-        if reply.rule_scope != "project" and allow_place(reply.rule, effective_settings, keeps=is_for_person):
+        if reply.rule_scope != "project" and allow_sandbox_place(
+            reply.rule, effective_settings, keeps=is_for_person
+        ):
             return
         self.add_allow_rule(reply.rule)
-        save_rule(
+        save_permission_rule(
             reply.rule, reply.rule_scope, effective_settings, str(self._permission_context.session_folder())
         )
 

@@ -19,17 +19,17 @@ from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.permission_context import Approver
 from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.permissions.session_rules import PLAN_MODE_ENTRY_TYPE, is_plan_mode_on
-from app.engine.planning.todo_changes import TodoRefused, phases_from_plan
+from app.engine.planning.todo_changes import TodoRefused, todo_phases_from_plan
 from app.engine.planning.todo_list import TodoList
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.permits.permission_decisions import PermissionMode
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.events import EntryAppended, PlanModeChanged, PlanProposed
-from app.values.todos import items_of, open_items
-from tools.base import Tool
+from app.values.todos import open_todo_items, todo_items_of_phases
+from tools.tool_definition import Tool
 
 ACCEPT_PLAN, STAY_IN_PLAN_MODE = "Accept", "Stay in plan mode"
-_PROMPT_SECTION = (
+_PLAN_MODE_PROMPT_SECTION = (
     "Plan mode is on: read, search and think, but change nothing; calls that would change something are "
     "refused. When you know what to do, call propose_plan once, with the whole plan: steps as a numbered "
     "list, "
@@ -37,12 +37,12 @@ _PROMPT_SECTION = (
     "first."
 )
 
-_WITHHELD_REASON = (
+_PLAN_MODE_WITHHELD_REASON = (
     "plan mode is on, and nothing can be changed in it. Call propose_plan with what you want to do."
 )
 
 
-class PlanReply(msgspec.Struct, frozen=True, kw_only=True):
+class PlanApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
     """The user's answer to a proposed plan."""
 
     is_accepted: bool
@@ -51,7 +51,7 @@ class PlanReply(msgspec.Struct, frozen=True, kw_only=True):
     remark: str = ""
 
 
-class PlanOutcome(msgspec.Struct, frozen=True, kw_only=True):
+class ProposedPlanOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The tool result that the agent reads about its proposed plan."""
 
     text: str
@@ -76,7 +76,7 @@ class PlanMode(msgspec.Struct, eq=False):
 
     def __post_init__(self) -> None:
         self.toolbox.add_withhold_rule(
-            self._withheld_tools, why=lambda: _WITHHELD_REASON if self.is_on else ""
+            self._withheld_tools, why=lambda: _PLAN_MODE_WITHHELD_REASON if self.is_on else ""
         )
         self.effective_settings.subscribe(lambda before: self._on_mode_change())
 
@@ -127,7 +127,7 @@ class PlanMode(msgspec.Struct, eq=False):
     def _publish_change(self) -> None:
         """Informs the model of plan mode with its next request, and publishes the change."""
         self.toolbox.recompute_active_tools()
-        self.requests.set_section("plan_mode", _PROMPT_SECTION if self.is_on else None)
+        self.requests.set_prompt_section("plan_mode", _PLAN_MODE_PROMPT_SECTION if self.is_on else None)
         self.event_bus.publish_now(PlanModeChanged(is_on=self.is_on))
 
     def _record_mode(self, *, is_on: bool) -> None:
@@ -150,12 +150,12 @@ class PlanMode(msgspec.Struct, eq=False):
             if not (tool.is_read_only or (tool.may_only_read and has_box))
         }
 
-    async def ask_to_accept_plan(self, title: str, plan: str) -> PlanOutcome:
+    async def ask_to_accept_plan(self, title: str, plan: str) -> ProposedPlanOutcome:
         """Asks the user to accept a plan; without a user, the plan stays for the interface to show and the run
         ends."""
         if self.approver == "none":
             self.unanswered_proposal = PlanProposed(title=title, plan=plan)
-            return PlanOutcome(
+            return ProposedPlanOutcome(
                 text="The user cannot accept a plan in this run, so the plan is the answer. Nothing was changed.",
                 should_end_run=True,
             )
@@ -168,42 +168,42 @@ class PlanMode(msgspec.Struct, eq=False):
         )
         reply = _parse_reply(said)
         if not reply.is_accepted and reply.remark:
-            return PlanOutcome(
+            return ProposedPlanOutcome(
                 text=f"The user did not accept it yet. Their words: {reply.remark}\nChange it and propose it again."
             )
         if not reply.is_accepted:
-            return PlanOutcome(
+            return ProposedPlanOutcome(
                 text="The user did not accept the plan; plan mode stays on.", should_end_run=True
             )
         self.turn_off()
-        return PlanOutcome(text=await self._accept_plan(title, plan, reply.plan))
+        return ProposedPlanOutcome(text=await self._accept_plan(title, plan, reply.plan))
 
     async def _accept_plan(self, title: str, plan: str, changed: str | None) -> str:
         mode = self.permission_gate.rules.mode
         told = f"The user accepted the plan. Carry it out now; permissions are those of mode {mode}."
         if changed is not None and changed.strip() != plan.strip():
             told += f" The user changed it; follow this version:\n\n{changed}"
-        steps = phases_from_plan(title, changed or plan)
-        if not steps or open_items(self.todos.phases):
+        steps = todo_phases_from_plan(title, changed or plan)
+        if not steps or open_todo_items(self.todos.phases):
             return told
         try:
             await self.todos.replace_by_agent(steps)
         except TodoRefused:
             return told
-        return f"{told}\nIts {len(items_of(steps))} steps are the todo list."
+        return f"{told}\nIts {len(todo_items_of_phases(steps))} steps are the todo list."
 
 
 PLAN_TOOL_NAME = "propose_plan"
 
 
-def _parse_reply(said: Any) -> PlanReply:
-    """Reads the user's answer to a plan: a `PlanReply`, or one of the options by its text. Other text is a
+def _parse_reply(said: Any) -> PlanApprovalReply:
+    """Reads the user's answer to a plan: a `PlanApprovalReply`, or one of the options by its text. Other text is a
     comment, no answer is a no."""
-    if isinstance(said, PlanReply):
+    if isinstance(said, PlanApprovalReply):
         return said
     if said == ACCEPT_PLAN:
-        return PlanReply(is_accepted=True)
-    return PlanReply(
+        return PlanApprovalReply(is_accepted=True)
+    return PlanApprovalReply(
         is_accepted=False, remark=said.strip() if isinstance(said, str) and said != STAY_IN_PLAN_MODE else ""
     )
 
@@ -216,7 +216,7 @@ class PlanningParts:
         core: SessionCore,
         permits: PermissionGate,
         requests: ModelRequests,
-        masking: SessionMask,
+        masking: SessionSecretMask,
         *,
         send: SendMessage,
     ) -> None:

@@ -7,26 +7,26 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
-from app.engine.planning.plan_mode import PLAN_TOOL_NAME, PlanOutcome
+from app.engine.planning.plan_mode import PLAN_TOOL_NAME, ProposedPlanOutcome
 from app.engine.planning.todo_changes import TodoChange, TodoOperation, TodoRefused
-from app.values.todos import Phases, items_of, open_items, todo_progress_text, todos_text
-from tools.base import Tool, ToolContext, ToolError, no_effects
-from tools.results import Card, MarkdownBlock, TextBlock, ToolResult, text_result
-from tools.schema import make_arguments_schema
-from tools.text import one_line
+from app.values.todos import Phases, open_todo_items, todo_items_of_phases, todo_progress_text, todos_text
+from tools.argument_schema import make_arguments_schema
+from tools.text_sanitizing import one_line
+from tools.tool_definition import Tool, ToolContext, ToolError, declare_no_effects
+from tools.tool_result_values import Card, MarkdownBlock, TextBlock, ToolResult, text_result
 
-_OPERATION_ALIASES = {"init": "set", "append": "add", "rm": "drop", "unblock": "start", "list": "view"}
+_TODO_OPERATION_ALIASES = {"init": "set", "append": "add", "rm": "drop", "unblock": "start", "list": "view"}
 """Names of todo operations in other agents, with bayou's name of each."""
 
 
-class PlannedPhase(msgspec.Struct, frozen=True, kw_only=True):
+class TodoPhaseArguments(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     tasks: tuple[str, ...]
 
 
 class TodoArguments(msgspec.Struct, frozen=True, kw_only=True):
     op: TodoOperation
-    phases: Annotated[tuple[PlannedPhase, ...] | None, msgspec.Meta(description="For set")] = None
+    phases: Annotated[tuple[TodoPhaseArguments, ...] | None, msgspec.Meta(description="For set")] = None
     task: Annotated[
         str | None,
         msgspec.Meta(description="The item's text, or its beginning; default: the one in progress"),
@@ -38,7 +38,7 @@ class TodoArguments(msgspec.Struct, frozen=True, kw_only=True):
     note: Annotated[str | None, msgspec.Meta(description="For block: what it waits for")] = None
 
 
-def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awaitable[Phases]]) -> Tool:
+def make_todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awaitable[Phases]]) -> Tool:
     async def run(arguments: TodoArguments, context: ToolContext) -> ToolResult:
         asked = TodoChange(
             op=arguments.op,
@@ -64,7 +64,7 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
         ),
         schema=make_arguments_schema(TodoArguments),
         arguments=TodoArguments,
-        effects=no_effects,
+        effects=declare_no_effects,
         kind="think",
         is_for_helpers=False,
         prepare=_repair_arguments,
@@ -78,14 +78,16 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
 
 def _changed_items(before: Phases, after: Phases) -> list[str]:
     """Returns the todo items that a change closed, or else the new and newly blocked ones, for the user."""
-    was_open = {item.content for item in open_items(before)}
-    closed = [item.content for item in items_of(after) if not item.is_open and item.content in was_open]
-    known = {item.content: item.blocked for item in items_of(before)}
-    came = [item.content for item in items_of(after) if item.content not in known]
+    was_open = {item.content for item in open_todo_items(before)}
+    closed = [
+        item.content for item in todo_items_of_phases(after) if not item.is_open and item.content in was_open
+    ]
+    known = {item.content: item.blocked for item in todo_items_of_phases(before)}
+    came = [item.content for item in todo_items_of_phases(after) if item.content not in known]
     return (
         closed
         or came
-        or [item.content for item in items_of(after) if item.blocked and not known[item.content]]
+        or [item.content for item in todo_items_of_phases(after) if item.blocked and not known[item.content]]
     )
 
 
@@ -94,7 +96,7 @@ def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     mended = dict(arguments)
     op = mended.get("op") or mended.pop("operation", None) or mended.pop("action", None)
     if op is not None:
-        mended["op"] = _OPERATION_ALIASES.get(op, op) if isinstance(op, str) else op
+        mended["op"] = _TODO_OPERATION_ALIASES.get(op, op) if isinstance(op, str) else op
     phases, tasks = _parse_list(mended.get("phases")), _parse_list(mended.get("tasks"))
     if phases is not None:
         mended["phases"] = [_repair_phase(phase) for phase in phases]
@@ -148,13 +150,13 @@ def _todo_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     return Card(title="todo", subject=" ".join(subject.split()), blocks=blocks)
 
 
-class PlanArguments(msgspec.Struct, frozen=True, kw_only=True):
+class ProposePlanArguments(msgspec.Struct, frozen=True, kw_only=True):
     title: Annotated[str, msgspec.Meta(description="A few words")]
     plan: Annotated[str, msgspec.Meta(description="Markdown: numbered steps, files, how it is checked")]
 
 
-def plan_tool(propose: Callable[[str, str], Awaitable[PlanOutcome]]) -> Tool:
-    async def run(arguments: PlanArguments, context: ToolContext) -> ToolResult:
+def make_propose_plan_tool(propose: Callable[[str, str], Awaitable[ProposedPlanOutcome]]) -> Tool:
+    async def run(arguments: ProposePlanArguments, context: ToolContext) -> ToolResult:
         if not arguments.plan.strip():
             raise ToolError("The plan is empty. Write its steps.")
         outcome = await propose(one_line(arguments.title.strip()) or "Plan", arguments.plan)
@@ -163,9 +165,9 @@ def plan_tool(propose: Callable[[str, str], Awaitable[PlanOutcome]]) -> Tool:
     return Tool(
         name=PLAN_TOOL_NAME,
         description="Propose the whole plan to the user, who accepts it, changes it, or says what is wrong with it.",
-        schema=make_arguments_schema(PlanArguments),
-        arguments=PlanArguments,
-        effects=no_effects,
+        schema=make_arguments_schema(ProposePlanArguments),
+        arguments=ProposePlanArguments,
+        effects=declare_no_effects,
         kind="think",
         is_for_helpers=False,
         run=run,

@@ -7,19 +7,27 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from app.values.todos import Phases, TodoItem, TodoPhase, TodoStatus, current_item, items_of, open_items
+from app.values.todos import (
+    Phases,
+    TodoItem,
+    TodoPhase,
+    TodoStatus,
+    current_todo_item,
+    open_todo_items,
+    todo_items_of_phases,
+)
 from app.values.user_errors import UserError
-from tools.patterns import late
-from tools.text import escape_controls
+from tools.lazy_patterns import lazy_regex
+from tools.text_sanitizing import escape_controls
 
 TodoOperation = Literal["set", "start", "done", "drop", "block", "add", "view"]
 MAX_TODO_ITEMS = 200
 MAX_TODO_ITEM_CHARS = 400
-_MAX_QUOTED_CHARS = 40
-_DEFAULT_PHASE = "Todos"
-_HEADING_PATTERN = late(r"#{1,6}\s+(.+?)\s*#*$")
-_LIST_ITEM_PATTERN = late(r"(?:\d{1,3}[.)]|[-*+])\s+(?:\[[ xX]\]\s+)?(.+)")
-_EMPHASIS_PATTERN = late(r"(\*\*|__|`)")
+_MAX_QUOTED_TODO_CHARS = 40
+_DEFAULT_TODO_PHASE_NAME = "Todos"
+_PLAN_HEADING_PATTERN = lazy_regex(r"#{1,6}\s+(.+?)\s*#*$")
+_PLAN_LIST_ITEM_PATTERN = lazy_regex(r"(?:\d{1,3}[.)]|[-*+])\s+(?:\[[ xX]\]\s+)?(.+)")
+_MARKDOWN_EMPHASIS_PATTERN = lazy_regex(r"(\*\*|__|`)")
 
 
 class TodoRefused(UserError):
@@ -65,7 +73,7 @@ def apply_todo_change(phases: Phases, change: TodoChange) -> Phases:
             assert_never(change.op)
 
 
-def normalise_phases(phases: Sequence[TodoPhase]) -> Phases:
+def normalise_todo_phases(phases: Sequence[TodoPhase]) -> Phases:
     """Normalises a todo list from a program or a file: adds ids, makes texts single lines, and leaves one item
     in progress."""
     made: list[TodoPhase] = []
@@ -82,7 +90,7 @@ def normalise_phases(phases: Sequence[TodoPhase]) -> Phases:
             item_id = _unique_id(item.id, "task", len(seen), ids)
             tasks.append(msgspec.structs.replace(item, id=item_id, content=content, status=status))
         phase_id = _unique_id(phase.id, "phase", number, ids)
-        name = _one_line_text(phase.name) or _DEFAULT_PHASE
+        name = _one_line_text(phase.name) or _DEFAULT_TODO_PHASE_NAME
         made.append(msgspec.structs.replace(phase, id=phase_id, name=name, tasks=tuple(tasks)))
     _require_item_limit(max(len(seen), len(made)))
     return tuple(made)
@@ -91,7 +99,7 @@ def normalise_phases(phases: Sequence[TodoPhase]) -> Phases:
 def _set_phases(phases: Phases, wanted: Sequence[tuple[str, Sequence[str]]]) -> Phases:
     if not wanted:
         raise TodoRefused("set needs phases: [{name, tasks: [text, …]}].")
-    known = {item.content: item for item in items_of(phases)}
+    known = {item.content: item for item in todo_items_of_phases(phases)}
     seen: set[str] = set()
     made: list[TodoPhase] = []
     for name, texts in wanted:
@@ -99,36 +107,36 @@ def _set_phases(phases: Phases, wanted: Sequence[tuple[str, Sequence[str]]]) -> 
             known.get(content) or TodoItem(content=content)
             for content in (_checked_item_text(text, seen) for text in texts)
         ]
-        made.append(TodoPhase(name=_one_line_text(name) or _DEFAULT_PHASE, tasks=tuple(tasks)))
-    gone = [item.content for item in open_items(phases) if item.content not in seen]
+        made.append(TodoPhase(name=_one_line_text(name) or _DEFAULT_TODO_PHASE_NAME, tasks=tuple(tasks)))
+    gone = [item.content for item in open_todo_items(phases) if item.content not in seen]
     if gone:
         raise TodoRefused(
             f"These open items are not in the new list: {_quote_names(gone)}. Nothing was changed. "
             "Keep them word for word, "
             "or close each first with done or drop."
         )
-    return _start_next_item(normalise_phases(made))
+    return _start_next_item(normalise_todo_phases(made))
 
 
 def _add_items(phases: Phases, change: TodoChange) -> Phases:
     if not change.tasks:
         raise TodoRefused("add needs task: the text of the new item.")
-    seen = {item.content for item in items_of(phases)}
+    seen = {item.content for item in todo_items_of_phases(phases)}
     new = tuple(TodoItem(content=_checked_item_text(text, seen)) for text in change.tasks)
     name = _one_line_text(change.phase or "")
     at = _find_phase_index(phases, name)
     if at is None:
         return _start_next_item(
-            normalise_phases((*phases, TodoPhase(name=name or _DEFAULT_PHASE, tasks=new)))
+            normalise_todo_phases((*phases, TodoPhase(name=name or _DEFAULT_TODO_PHASE_NAME, tasks=new)))
         )
     grown = msgspec.structs.replace(phases[at], tasks=(*phases[at].tasks, *new))
-    return _start_next_item(normalise_phases((*phases[:at], grown, *phases[at + 1 :])))
+    return _start_next_item(normalise_todo_phases((*phases[:at], grown, *phases[at + 1 :])))
 
 
 def _find_phase_index(phases: Phases, name: str) -> int | None:
     if name:
         return next((at for at, phase in enumerate(phases) if phase.name.casefold() == name.casefold()), None)
-    current = current_item(phases)
+    current = current_todo_item(phases)
     at = next((at for at, phase in enumerate(phases) if current in phase.tasks), None)
     return at if at is not None or not phases else len(phases) - 1
 
@@ -144,7 +152,7 @@ def _find_item_of_operation(phases: Phases, change: TodoChange) -> str:
         raise TodoRefused(f"{change.op} takes one task; these are {len(change.tasks)}.")
     if change.tasks:
         return _find_item(phases, change.tasks[0])
-    current = current_item(phases)
+    current = current_todo_item(phases)
     if current is None:
         raise TodoRefused(f"{change.op} needs task: nothing is in progress. {_open_items_text(phases)}")
     return current.content
@@ -153,7 +161,7 @@ def _find_item_of_operation(phases: Phases, change: TodoChange) -> str:
 def _find_item(phases: Phases, text: str) -> str:
     """Returns the text of the todo item that equals `text` or begins with it."""
     wanted = _one_line_text(text).casefold()
-    names = [item.content for item in items_of(phases)]
+    names = [item.content for item in todo_items_of_phases(phases)]
     exact = [name for name in names if name.casefold() == wanted]
     begun = [name for name in names if wanted and name.casefold().startswith(wanted)]
     if exact or len(begun) == 1:
@@ -170,9 +178,9 @@ def _find_item(phases: Phases, text: str) -> str:
 
 def _start_next_item(phases: Phases) -> Phases:
     """Sets the next open todo item that is not blocked in progress, unless an item is."""
-    if current_item(phases) is not None:
+    if current_todo_item(phases) is not None:
         return phases
-    ready = next((item for item in open_items(phases) if item.blocked is None), None)
+    ready = next((item for item in open_todo_items(phases) if item.blocked is None), None)
     if ready is None:
         return phases
     return _set_item_status(phases, lambda item: item is ready, "in_progress")
@@ -224,16 +232,16 @@ def _one_line_text(text: str) -> str:
 
 
 def _quote_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_QUOTED_CHARS} more" if len(names) > _MAX_QUOTED_CHARS else ""
-    return ", ".join(f"“{name}”" for name in names[:_MAX_QUOTED_CHARS]) + more
+    more = f" and {len(names) - _MAX_QUOTED_TODO_CHARS} more" if len(names) > _MAX_QUOTED_TODO_CHARS else ""
+    return ", ".join(f"“{name}”" for name in names[:_MAX_QUOTED_TODO_CHARS]) + more
 
 
 def _open_items_text(phases: Phases) -> str:
-    names = [item.content for item in open_items(phases)]
+    names = [item.content for item in open_todo_items(phases)]
     return f"Open items: {_quote_names(names)}." if names else "There are no open items."
 
 
-def phases_from_plan(title: str, plan: str) -> Phases:
+def todo_phases_from_plan(title: str, plan: str) -> Phases:
     """Makes a todo list of a plan's top-level items, grouped by heading; empty if the plan has none."""
     phases: list[TodoPhase] = []
     name, texts = title, list[str]()
@@ -250,20 +258,20 @@ def phases_from_plan(title: str, plan: str) -> Phases:
             is_code = not is_code
         elif is_code:
             continue
-        elif heading := _HEADING_PATTERN.fullmatch(line):
+        elif heading := _PLAN_HEADING_PATTERN.fullmatch(line):
             close()
             name = _remove_emphasis(heading[1])
-        elif step := _LIST_ITEM_PATTERN.match(line):
+        elif step := _PLAN_LIST_ITEM_PATTERN.match(line):
             text = _remove_emphasis(step[1])
             if text and text not in seen and len(seen) < MAX_TODO_ITEMS:
                 seen.add(text)
                 texts.append(text)
     close()
     try:
-        return normalise_phases(phases)
+        return normalise_todo_phases(phases)
     except TodoRefused:
         return ()
 
 
 def _remove_emphasis(text: str) -> str:
-    return " ".join(_EMPHASIS_PATTERN.sub("", text).split())[:MAX_TODO_ITEM_CHARS]
+    return " ".join(_MARKDOWN_EMPHASIS_PATTERN.sub("", text).split())[:MAX_TODO_ITEM_CHARS]

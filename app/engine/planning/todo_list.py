@@ -12,13 +12,20 @@ from app.engine.core.delivery import SendMessage
 from app.engine.core.event_bus import EventBus
 from app.engine.core.run_events import RunStartCallbacks
 from app.engine.core.session_options import SessionOptions
-from app.engine.planning.todo_changes import TodoChange, TodoRefused, apply_todo_change, normalise_phases
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.planning.todo_changes import TodoChange, TodoRefused, apply_todo_change, normalise_todo_phases
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.sessions.session_log import SessionLog
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended, TodoAutoClear, TodoReminder, TodosChanged
 from app.values.messages import AssistantMessage, CustomMessage
-from app.values.todos import Phases, TodoPhase, append_todo_list, open_items, todo_reminder_text, todos_text
+from app.values.todos import (
+    Phases,
+    TodoPhase,
+    append_todo_list_to_summary,
+    open_todo_items,
+    todo_reminder_text,
+    todos_text,
+)
 from app.values.wire import from_wire, to_wire
 
 TODOS_ENTRY_TYPE = "bayou.todos"
@@ -34,7 +41,7 @@ class TodoList(msgspec.Struct, eq=False):
     conversation: Conversation
     event_bus: EventBus
     options: SessionOptions
-    masking: SessionMask
+    masking: SessionSecretMask
     run_start: RunStartCallbacks
     send: SendMessage
     """A function that sends the agent a message, which it reads with its next request."""
@@ -89,14 +96,14 @@ class TodoList(msgspec.Struct, eq=False):
     async def complete_items(self, names: Collection[str]) -> None:
         """Completes the open todo items with these texts, whose checks have passed."""
         wanted = {" ".join(name.split()).casefold() for name in names}
-        done = [item.content for item in open_items(self.phases) if item.content.casefold() in wanted]
+        done = [item.content for item in open_todo_items(self.phases) if item.content.casefold() in wanted]
         if done:
             await self._record_list(apply_todo_change(self.phases, TodoChange(op="done", tasks=done)))
 
     async def replace_by_agent(self, phases: tuple[TodoPhase, ...]) -> Phases:
         """Replaces the todo list on behalf of the agent, with secrets masked. Raises `TodoRefused`."""
         masked = await asyncio.to_thread(self.masking.mask_value, to_wire(phases), "the todo list")
-        after = normalise_phases(from_wire(masked, tuple[TodoPhase, ...]))
+        after = normalise_todo_phases(from_wire(masked, tuple[TodoPhase, ...]))
         if after != self.phases:
             self._is_changed = self._is_for_next_run = True
             self.run_start.register(self._on_run_start)
@@ -125,7 +132,7 @@ class TodoList(msgspec.Struct, eq=False):
         await self.event_bus.publish(EntryAppended(entry=self._append_entry(phases)))
         await self.event_bus.publish(TodosChanged(phases=phases))
         self._cancel_clear_timer()
-        if phases and not open_items(phases):
+        if phases and not open_todo_items(phases):
             self._clear_timer = asyncio.get_running_loop().call_later(
                 self.clear_seconds, self._clear_finished_list
             )
@@ -143,7 +150,7 @@ class TodoList(msgspec.Struct, eq=False):
         """Clears a finished todo list; recorded, so that resuming does not bring it back."""
         self._clear_timer = None
         phases = self.phases
-        if not phases or open_items(phases) or self.conversation.log.is_read_only:
+        if not phases or open_todo_items(phases) or self.conversation.log.is_read_only:
             return
         self.event_bus.publish_now(EntryAppended(entry=self._append_entry(())))
         self.event_bus.publish_now(TodosChanged(phases=()))
@@ -161,7 +168,7 @@ class TodoList(msgspec.Struct, eq=False):
 
     def append_to_summary(self, summary: str) -> str:
         """Appends the current todo list to a summary, replacing an earlier list in it."""
-        return append_todo_list(summary, self.phases if open_items(self.phases) else ())
+        return append_todo_list_to_summary(summary, self.phases if open_todo_items(self.phases) else ())
 
     # The end of a run
 
@@ -181,19 +188,21 @@ class TodoList(msgspec.Struct, eq=False):
             or last.stop_reason != "stop"
         ):
             return None
-        if not any(item.blocked is None for item in open_items(phases)) or last.asks_something:
+        if not any(item.blocked is None for item in open_todo_items(phases)) or last.asks_something:
             return None
         if not self._is_changed or self._has_reminded or not self.may_remind():
             return None
         self._has_reminded = True
         self.run_start.register(self._on_run_start)
-        self.event_bus.publish_now(TodoReminder(todos=tuple(open_items(phases)), attempt=1, max_attempts=1))
+        self.event_bus.publish_now(
+            TodoReminder(todos=tuple(open_todo_items(phases)), attempt=1, max_attempts=1)
+        )
         return CustomMessage(custom_type=TODO_REMINDER_MESSAGE_TYPE, content=todo_reminder_text(phases))
 
 
 def _decode_phases(entry: CustomEntry) -> Phases:
     """Decodes a stored todo list; an invalid one counts as empty."""
     try:
-        return normalise_phases(from_wire(entry.data["phases"], tuple[TodoPhase, ...]))
+        return normalise_todo_phases(from_wire(entry.data["phases"], tuple[TodoPhase, ...]))
     except (TypeError, KeyError, msgspec.ValidationError, TodoRefused):
         return ()

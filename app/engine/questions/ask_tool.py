@@ -6,16 +6,16 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
-from app.engine.questions.form_questions import FormQuestions, FormReply
-from app.values.forms import AskedForm, FormChoice, FormField
-from tools.base import Tool, ToolContext, ToolError, no_effects
-from tools.results import Card, TextBlock, ToolResult, text_result
-from tools.schema import make_arguments_schema
-from tools.text import escape_controls, one_line, remove_invisible_chars, strip_markdown_marks
+from app.engine.questions.form_questions import FormReply, UserFormQuestions
+from app.values.forms import FormChoice, FormField, UserForm
+from tools.argument_schema import make_arguments_schema
+from tools.text_sanitizing import escape_controls, one_line, remove_invisible_chars, strip_markdown_marks
+from tools.tool_definition import Tool, ToolContext, ToolError, declare_no_effects
+from tools.tool_result_values import Card, TextBlock, ToolResult, text_result
 
 MAX_QUESTIONS, MIN_CHOICES, MAX_CHOICES = 4, 2, 12
 _MAX_QUESTION_CHARS, _MAX_HEADER_CHARS, _MAX_LABEL_CHARS, _MAX_DETAIL_CHARS = 2_000, 40, 100, 300
-_NO_PERSON_TEXT = (
+_ASK_WITHOUT_USER_TEXT = (
     "The user cannot be asked in this run. Take the choice that is easiest to undo and say in your answer "
     "what you "
     "assumed; if that would be a guess that matters, end with the questions as your answer."
@@ -42,11 +42,11 @@ class AskArguments(msgspec.Struct, frozen=True, kw_only=True):
     questions: Annotated[tuple[AskedQuestion, ...], msgspec.Meta(description="1 to 4")]
 
 
-def ask_tool(forms: FormQuestions) -> Tool:
+def ask_tool(forms: UserFormQuestions) -> Tool:
     async def run(arguments: AskArguments, context: ToolContext) -> ToolResult:
-        form = make_form(arguments)
+        form = make_question_form(arguments)
         if not forms.can_ask:
-            raise ToolError(_NO_PERSON_TEXT)
+            raise ToolError(_ASK_WITHOUT_USER_TEXT)
         reply = await forms.ask_form(form)
         answers = _answers_in_order(form, reply)
         return msgspec.structs.replace(
@@ -63,7 +63,7 @@ def ask_tool(forms: FormQuestions) -> Tool:
         ),
         schema=make_arguments_schema(AskArguments),
         arguments=AskArguments,
-        effects=no_effects,
+        effects=declare_no_effects,
         kind="think",
         is_for_helpers=False,
         prepare=_repair_arguments,
@@ -75,7 +75,7 @@ def ask_tool(forms: FormQuestions) -> Tool:
     )
 
 
-def make_form(arguments: AskArguments) -> AskedForm:
+def make_question_form(arguments: AskArguments) -> UserForm:
     """Makes the form that shows the model's questions. Raises `ToolError` that says which question is wrong."""
     count = len(arguments.questions)
     if not 1 <= count <= MAX_QUESTIONS:
@@ -84,7 +84,7 @@ def make_form(arguments: AskArguments) -> AskedForm:
         )
     fields = [_make_field(number, question) for number, question in enumerate(arguments.questions, 1)]
     message = "" if count == 1 else "\n".join(_numbered_questions(arguments.questions))
-    return AskedForm(message=fields[0].description if count == 1 else message, fields=tuple(fields))
+    return UserForm(message=fields[0].description if count == 1 else message, fields=tuple(fields))
 
 
 def _numbered_questions(questions: Sequence[AskedQuestion]) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _display_text(text: str) -> str:
     return remove_invisible_chars(escape_controls(text)).strip()
 
 
-def _answers_in_order(form: AskedForm, reply: FormReply) -> list[Any]:
+def _answers_in_order(form: UserForm, reply: FormReply) -> list[Any]:
     """Returns the answer to each question of the form: a text, a list of texts, or None."""
     return [reply.content.get(field.name) for field in form.fields] if reply.action == "accept" else []
 

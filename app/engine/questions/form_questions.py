@@ -11,15 +11,15 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.user_questions import ask_question
 from app.engine.permissions.gate_question import PROGRAM_ANSWER_TIMEOUT
 from app.engine.permissions.permission_context import PermissionContext
-from app.values.forms import AskedForm, FormField
+from app.values.forms import FormField, UserForm
 
-_MAX_FIELD_ATTEMPTS = 3
+_MAX_FORM_FIELD_ATTEMPTS = 3
 YES, NO = "Yes", "No"
 OTHER_ANSWER_LABEL = "Other answer…"
 """The label of the option that stands for a free text, behind the choices of a field."""
 
 
-NOT_SHOWN_ANSWER = "unshown"
+FORM_NOT_SHOWN_ANSWER = "unshown"
 """The answer of a user interface that cannot show a form."""
 
 
@@ -33,11 +33,11 @@ class FormReply(msgspec.Struct, frozen=True, kw_only=True):
     """The reason why there is no answer; empty if the form was closed."""
 
 
-DECLINED = FormReply(action="decline")
-CANCELLED = FormReply(action="cancel")
+DECLINED_FORM_REPLY = FormReply(action="decline")
+CANCELLED_FORM_REPLY = FormReply(action="cancel")
 
 
-class FormQuestions:
+class UserFormQuestions:
     """Asks the forms of one session, one at a time."""
 
     def __init__(self, standing: PermissionContext, event_bus: EventBus) -> None:
@@ -50,9 +50,9 @@ class FormQuestions:
         """Whether a user or a program can answer forms."""
         return self._permission_context.approver != "none"
 
-    async def ask_form(self, form: AskedForm) -> FormReply:
+    async def ask_form(self, form: UserForm) -> FormReply:
         if not self.can_ask:
-            return DECLINED
+            return DECLINED_FORM_REPLY
         async with self._question_lock:
             if self._permission_context.approver == "person":
                 return await self._ask_person(form)
@@ -62,17 +62,17 @@ class FormQuestions:
                 minutes = round(PROGRAM_ANSWER_TIMEOUT / 60)
                 return FormReply(action="cancel", missing_reason=f"No answer came within {minutes} minutes.")
 
-    async def _ask_person(self, form: AskedForm) -> FormReply:
+    async def _ask_person(self, form: UserForm) -> FormReply:
         """Shows a form to the user; the interface answers with texts by field, `decline`, `unshown` or None."""
         from app.mcp.elicitation_forms import parse_form_answers  # noqa: PLC0415  (few sessions ask a form)
 
         said = await self._ask_question("input", form.title, None, form=form, message=form.message)
         if said == "decline":
-            return DECLINED
-        if said == NOT_SHOWN_ANSWER:
+            return DECLINED_FORM_REPLY
+        if said == FORM_NOT_SHOWN_ANSWER:
             return FormReply(action="decline", missing_reason="The user's client cannot show this form.")
         if not isinstance(said, Mapping):
-            return CANCELLED
+            return CANCELLED_FORM_REPLY
         content, wrong = parse_form_answers(form, cast("Mapping[str, str]", said))
         if wrong:
             told = "; ".join(
@@ -81,12 +81,12 @@ class FormQuestions:
             return FormReply(action="cancel", missing_reason=f"The answer is not valid ({told}).")
         return FormReply(action="accept", content={} if form.url else content)
 
-    async def _ask_program(self, form: AskedForm) -> FormReply:
+    async def _ask_program(self, form: UserForm) -> FormReply:
         title = f"{form.title}: {form.message if form.server else ''}".rstrip(": ")
         if form.url or not form.fields:
             told = f"Open {form.url}" if form.url else ""
             said = await self._ask_question("confirm", title, PROGRAM_ANSWER_TIMEOUT, message=told)
-            return FormReply(action="accept") if said is True else DECLINED
+            return FormReply(action="accept") if said is True else DECLINED_FORM_REPLY
         content: dict[str, Any] = {}
         for field in form.fields:
             value, wrong = await self._ask_field(form, title, field)
@@ -96,7 +96,7 @@ class FormQuestions:
                 content[field.name] = value
         return FormReply(action="accept", content=content)
 
-    async def _ask_field(self, form: AskedForm, title: str, field: FormField) -> tuple[Any, str | None]:
+    async def _ask_field(self, form: UserForm, title: str, field: FormField) -> tuple[Any, str | None]:
         """Asks a program for one field of a form. Returns the value, and the reason if there is none, which is
         empty if the program closed the question."""
         from app.mcp.elicitation_forms import (  # noqa: PLC0415  (as above)
@@ -106,7 +106,7 @@ class FormQuestions:
         )
 
         wrong = ""
-        for _ in range(_MAX_FIELD_ATTEMPTS):
+        for _ in range(_MAX_FORM_FIELD_ATTEMPTS):
             details = [f"{each.title}: {each.detail}" for each in field.choices if each.detail]
             told = "\n".join(filter(None, (title, field.title, field.description, *details, wrong)))
             said, is_choice = None, field.kind == "yes-no" or (field.kind == "choice" and bool(field.choices))

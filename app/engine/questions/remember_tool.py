@@ -5,20 +5,20 @@ from typing import Annotated, Any
 
 import msgspec
 
-from app.engine.questions.form_questions import FormQuestions
-from app.resources.context_files import MemoryFile
-from app.values.forms import AskedForm, FormChoice, FormField
+from app.engine.questions.form_questions import UserFormQuestions
+from app.resources.context_files import AppendableContextFile
+from app.values.forms import FormChoice, FormField, UserForm
 from app.values.user_errors import UserError
-from tools.arguments import text_argument
-from tools.base import Tool, ToolContext, ToolError, no_effects
-from tools.results import Card, TextBlock, ToolResult, text_result
-from tools.schema import make_arguments_schema
-from tools.text import escape_controls
+from tools.argument_schema import make_arguments_schema
+from tools.streaming_arguments import first_text_argument
+from tools.text_sanitizing import escape_controls
+from tools.tool_definition import Tool, ToolContext, ToolError, declare_no_effects
+from tools.tool_result_values import Card, TextBlock, ToolResult, text_result
 
-_NO_PERSON_TEXT = (
+_REMEMBER_WITHOUT_USER_TEXT = (
     "The user cannot be asked in this run, so nothing was saved. Put the line into your answer instead."
 )
-_DECLINE_VALUE = "no"
+_DO_NOT_REMEMBER_VALUE = "no"
 
 
 class RememberArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,20 +26,22 @@ class RememberArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def remember_tool(
-    forms: FormQuestions,
-    files: Callable[[], Sequence[MemoryFile]],
-    add: Callable[[MemoryFile, str], Awaitable[str]],
+    forms: UserFormQuestions,
+    files: Callable[[], Sequence[AppendableContextFile]],
+    add: Callable[[AppendableContextFile, str], Awaitable[str]],
 ) -> Tool:
     async def run(arguments: RememberArguments, context: ToolContext) -> ToolResult:
         line = escape_controls(" ".join(arguments.line.split()))
         if not line:
             raise ToolError("The line is empty.")
         if not forms.can_ask:
-            raise ToolError(_NO_PERSON_TEXT)
+            raise ToolError(_REMEMBER_WITHOUT_USER_TEXT)
         offered = files()
         reply = await forms.ask_form(_remember_form(line, offered))
         answer = (
-            str(reply.content.get("where", _DECLINE_VALUE)) if reply.action == "accept" else _DECLINE_VALUE
+            str(reply.content.get("where", _DO_NOT_REMEMBER_VALUE))
+            if reply.action == "accept"
+            else _DO_NOT_REMEMBER_VALUE
         )
         file = next((one for one in offered if str(one.path) == answer), None)
         if file is None:
@@ -57,7 +59,7 @@ def remember_tool(
         description="Propose a lasting fact or rule for all later sessions. The user decides whether to save it.",
         schema=make_arguments_schema(RememberArguments),
         arguments=RememberArguments,
-        effects=no_effects,
+        effects=declare_no_effects,
         kind="think",
         is_for_helpers=False,
         run=run,
@@ -67,13 +69,13 @@ def remember_tool(
     )
 
 
-def _remember_form(line: str, files: Sequence[MemoryFile]) -> AskedForm:
+def _remember_form(line: str, files: Sequence[AppendableContextFile]) -> UserForm:
     choices = [
         *(FormChoice(value=str(one.path), title=f"Save it in {one.path}", detail=one.label) for one in files),
-        FormChoice(value=_DECLINE_VALUE, title="Do not save it"),
+        FormChoice(value=_DO_NOT_REMEMBER_VALUE, title="Do not save it"),
     ]
     asked = f"Remember this in every session?\n\n- {line}"
-    return AskedForm(
+    return UserForm(
         message=asked,
         fields=(
             FormField(
@@ -84,7 +86,7 @@ def _remember_form(line: str, files: Sequence[MemoryFile]) -> AskedForm:
 
 
 def _remember_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    subject = text_argument(arguments, "line")
+    subject = first_text_argument(arguments, "line")
     if result is None:
         return Card(title="remember", subject=subject)
     saved = (result.details or {}).get("path")

@@ -7,11 +7,13 @@ from app.engine.core.session_options import SessionOptions
 from app.engine.repository.repository_maps import FOLDER_MAP_MESSAGE_TYPE
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.messages import CustomMessage, UserMessage
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 
 class FirstPromptHint:
-    def __init__(self, conversation: Conversation, workspace: Workspace, options: SessionOptions) -> None:
+    def __init__(
+        self, conversation: Conversation, workspace: SessionWorkspace, options: SessionOptions
+    ) -> None:
         self._conversation = conversation
         self._workspace = workspace
         self._options = options
@@ -23,9 +25,9 @@ class FirstPromptHint:
         if not wishes.enabled or not self._is_first_prompt():
             return ()
         # Imports SQLite and parsers, which most sessions start without.
-        from tools.repomap.first_question import find_likely_places  # noqa: PLC0415
+        from tools.repomap.likely_places import find_likely_files_for_question  # noqa: PLC0415
 
-        text = await asyncio.to_thread(find_likely_places, self._workspace, prompt)
+        text = await asyncio.to_thread(find_likely_files_for_question, self._workspace, prompt)
         if text is None:
             return ()
         return (

@@ -8,19 +8,19 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 if TYPE_CHECKING:
-    from tools.filemap.symbols import Symbol
-    from tools.repomap.name_lookup import Definition
-    from tools.repomap.session_map import FoundUse, MatchedFile
+    from tools.filemap.file_map import Symbol
+    from tools.repomap.name_lookup import SymbolDefinition
+    from tools.repomap.session_map import FileMatchingSearch, FoundUseOfName
 
 FOLDER_MAP_MESSAGE_TYPE = "repository-map"
 """The type of the message with the map of a folder."""
-PROGRESS_DELAY_SECONDS = 2.0
+INDEXING_PROGRESS_DELAY_SECONDS = 2.0
 """The number of seconds of indexing after which progress is shown; most indexes are ready sooner."""
 
-_INDEX_POLL_SECONDS = 0.5
+_REPOSITORY_INDEX_POLL_SECONDS = 0.5
 
 
 def _import_index_module():
@@ -33,19 +33,24 @@ def _import_index_module():
 class RepositoryMaps:
     """Answers queries about the repository map of one session."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: SessionWorkspace) -> None:
         self._workspace = workspace
 
     @property
     def indexing_progress(self) -> tuple[int, int] | None:
-        """The numbers of indexed and of all files, while indexing takes longer than `PROGRESS_DELAY_SECONDS`."""
-        repository = self._workspace.last_repository
-        return repository.upkeep.build_progress(PROGRESS_DELAY_SECONDS) if repository is not None else None
+        """The numbers of indexed and of all files, while indexing takes longer than
+        `INDEXING_PROGRESS_DELAY_SECONDS`."""
+        repository = self._workspace.last_used_repository
+        return (
+            repository.upkeep.index_build_progress(INDEXING_PROGRESS_DELAY_SECONDS)
+            if repository is not None
+            else None
+        )
 
     @property
     def is_incomplete(self) -> bool:
         """Whether indexing of the repository is running, so that results may be missing."""
-        return any(one.upkeep.is_building for one in self._workspace.last_repositories)
+        return any(one.upkeep.is_building for one in self._workspace.last_used_repositories)
 
     async def wait_for_index_growth(self) -> AsyncIterator[None]:
         """Yields once at first, then whenever an index in progress has grown, and once when it is complete."""
@@ -54,7 +59,7 @@ class RepositoryMaps:
             yield
             if not was_incomplete and not self.is_incomplete:
                 return
-            await asyncio.sleep(_INDEX_POLL_SECONDS)
+            await asyncio.sleep(_REPOSITORY_INDEX_POLL_SECONDS)
 
     def watch_progress(self, heard: Callable[[], None]) -> None:
         """Calls `heard` from any thread when `indexing_progress` may have changed."""
@@ -69,7 +74,7 @@ class RepositoryMaps:
         """Whether repository maps are available: the setting is on, and the files are on this machine."""
         return await asyncio.to_thread(self._workspace.repository) is not None
 
-    async def symbols_containing(self, text: str) -> "Sequence[tuple[str, Definition]]":
+    async def symbols_containing(self, text: str) -> "Sequence[tuple[str, SymbolDefinition]]":
         """Returns the symbols whose name contains the text, with their paths."""
         return await asyncio.to_thread(
             _import_index_module().find_session_symbols_like, self._workspace, text
@@ -82,7 +87,7 @@ class RepositoryMaps:
     async def symbols_of_file(self, path: str) -> "Sequence[Symbol]":
         return await asyncio.to_thread(_import_index_module().list_symbols_of_file, self._workspace, path)
 
-    async def find_files(self, text: str, folder: str = "") -> "Sequence[MatchedFile]":
+    async def find_files(self, text: str, folder: str = "") -> "Sequence[FileMatchingSearch]":
         """Returns files that match words, a name or a part of a path, best match first; without text the files
         used most."""
         return await asyncio.to_thread(
@@ -93,11 +98,11 @@ class RepositoryMaps:
         """Returns those of the given names that the repository defines, in the given order."""
         return await asyncio.to_thread(_import_index_module().find_defined_names, self._workspace, names)
 
-    async def definitions_of_name(self, name: str) -> "Sequence[tuple[str, Definition]]":
+    async def definitions_of_name(self, name: str) -> "Sequence[tuple[str, SymbolDefinition]]":
         """Returns the definitions of a name in the repository, the most relevant to the conversation first."""
         return await asyncio.to_thread(_import_index_module().find_definitions_of, self._workspace, name)
 
-    async def uses_of_name(self, name: str) -> "Sequence[FoundUse]":
+    async def uses_of_name(self, name: str) -> "Sequence[FoundUseOfName]":
         return await asyncio.to_thread(_import_index_module().find_uses_of, self._workspace, name)
 
     async def read_lines(self, path: str, first: int, last: int) -> str:
@@ -108,12 +113,12 @@ class RepositoryMaps:
 
     async def outline_of_file(self, path: Path) -> str:
         """Returns the outline of one file for the user, without caching. Raises `OSError`."""
-        from tools.filemap.file_mapper import map_file  # noqa: PLC0415  (as above)
-        from tools.filemap.rendering.map_rendering import render_map  # noqa: PLC0415  (as above)
+        from tools.filemap.file_mapper import make_file_map  # noqa: PLC0415  (as above)
+        from tools.filemap.rendering.file_map_rendering import render_file_map  # noqa: PLC0415  (as above)
 
-        return render_map(await asyncio.to_thread(map_file, path)).text
+        return render_file_map(await asyncio.to_thread(make_file_map, path)).text
 
     async def map_of_folder(self, folder: str) -> str:
         """Returns the map of a folder as the model gets it. Raises `ToolError` for a folder outside of the
         repository."""
-        return await asyncio.to_thread(_import_index_module().render_map_of_folder, self._workspace, folder)
+        return await asyncio.to_thread(_import_index_module().render_folder_map, self._workspace, folder)

@@ -13,24 +13,26 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.sandbox.private_files import PrivateFiles
-from app.engine.sandbox.protected_names import ProtectedNames, files_at_or_below
+from app.engine.sandbox.private_files import PrivateHomeFiles
+from app.engine.sandbox.protected_names import ProtectedHardLinks, files_at_or_below
 from app.permits.command_place import CommandPlace
-from app.permits.secret_files import autorun_reason, bare_repository_reason, secret_likelihood
-from app.permits.shell_words import UNKNOWN_MARK, WILDCARD_MARK_PATTERN, reached_paths_regex
-from tools.box.policy import covering_place
-from tools.files.paths import AddedFolders, real_path
+from app.permits.secret_files import autorun_reason, bare_git_repository_reason, secret_likelihood_of_path
+from app.permits.shell_words import UNKNOWN_TEXT_MARK, WILDCARD_MARK_PATTERN, reached_paths_regex
+from tools.box.sandbox_policy import innermost_containing
+from tools.files.paths import AddedWorkingFolders, real_path
 from tools.git.git_repository import find_repository
-from tools.protected.key_tables import KEY_PLACES
-from tools.running.withheld_variables import withheld_variable_names
+from tools.protected.credential_tables import CREDENTIAL_PLACES
+from tools.running.withheld_environment_variables import withheld_variable_names
 
-_MAX_ENTRIES = 3_000
-_CACHE_SECONDS = 5.0
+_MAX_SEARCHED_FOLDER_ENTRIES = 3_000
+_SECRET_FILES_CACHE_SECONDS = 5.0
 """The number of seconds for which the secret files of a folder are cached."""
-_SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv"})
+_FOLDERS_NOT_SEARCHED_FOR_SECRETS = frozenset(
+    {".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv"}
+)
 
 
-class SecretFiles(msgspec.Struct, frozen=True):
+class SecretFilesInFolder(msgspec.Struct, frozen=True):
     """The secret files in a folder, as real paths."""
 
     paths: tuple[str, ...] = ()
@@ -40,7 +42,7 @@ class SecretFiles(msgspec.Struct, frozen=True):
     """Whether the whole folder was searched; False if it was too large."""
 
 
-class CommandContext:
+class CommandPlaceFacts:
     """Facts about the folder where commands run and the home folder, for judging commands."""
 
     def __init__(
@@ -48,20 +50,20 @@ class CommandContext:
         home: Path,
         agent_dir: Path,
         sessions_dir: Path | None = None,
-        added: AddedFolders | None = None,
+        added: AddedWorkingFolders | None = None,
     ) -> None:
-        self._added_folders = added or AddedFolders()
+        self._added_folders = added or AddedWorkingFolders()
         self._home = str(home)
         self._real_home = real_path(home)
         own = filter(None, (agent_dir, sessions_dir))
         self._own_folders = tuple(dict.fromkeys(form for one in own for form in (str(one), real_path(one))))
-        self._cached_secrets: dict[str, tuple[float, SecretFiles]] = {}
-        self.private_files = PrivateFiles(self._real_home)
-        self._protected_names = ProtectedNames(
+        self._cached_secrets: dict[str, tuple[float, SecretFilesInFolder]] = {}
+        self.private_files = PrivateHomeFiles(self._real_home)
+        self._protected_names = ProtectedHardLinks(
             self._real_home,
             self._own_folders,
-            secrets_below=lambda root: (
-                *self.secrets_below(root).paths,
+            secret_files_below=lambda root: (
+                *self.secret_files_below(root).paths,
                 *self.private_files.find_private_places().files,
             ),
             is_protected=lambda path: (
@@ -92,14 +94,15 @@ class CommandContext:
             if stands_in is None
             else real_path(stands_in)
             if stands_in
-            else UNKNOWN_MARK,
+            else UNKNOWN_TEXT_MARK,
             home_folder=self._home,
             resolved_home_folder=self._real_home,
             user_name=os.environ.get("USER", ""),
             temporary_folders=temporary_folders(),
             bayou_folders=self._own_folders,
             has_sandbox=has_box,
-            hides_secrets=has_box and all(self.secrets_below(one).is_complete for one in (workspace, *added)),
+            hides_secrets=has_box
+            and all(self.secret_files_below(one).is_complete for one in (workspace, *added)),
             has_secret_variables=bool(
                 withheld_variable_names(os.environ) - withheld_variable_names(os.environ, passed)
             ),
@@ -108,7 +111,7 @@ class CommandContext:
             path_exists=os.path.lexists,
             is_regular_file=os.path.isfile,
             is_git_redirected=self._is_git_folder_elsewhere,
-            hard_links_of=partial(self._protected_names.protected_names_of, roots=(workspace, *added)),
+            hard_links_of=partial(self._protected_names.protected_hard_links_of, roots=(workspace, *added)),
             has_secrets_below=self._holds_secrets,
             repository_tracks_secrets=self._has_tracked_secrets,
             has_links_to_secrets=partial(self._leads_to_secrets, roots=(workspace, *added)),
@@ -120,7 +123,7 @@ class CommandContext:
     def _is_git_folder_elsewhere(self, folder: str) -> bool:
         try:
             repository = find_repository(Path(folder))
-            return repository is not None and repository.may_leave_repository(Path(self._home))
+            return repository is not None and repository.may_git_leave_repository(Path(self._home))
         except (OSError, ValueError):
             return True
 
@@ -133,13 +136,13 @@ class CommandContext:
         return paths is None or any(map(self._is_secret_name, paths))
 
     def _holds_secrets(self, folder: str) -> bool:
-        found = self.secrets_below(folder)
+        found = self.secret_files_below(folder)
         return bool(found.paths) or not found.is_complete or self.private_files.has_private_file_below(folder)
 
     def _key_files_below(self, folder: str) -> tuple[str, ...]:
         """Returns the files in places of keys of the home, and private files of programs, below a folder."""
         private = self.private_files.find_private_places()
-        rows = (f"{self._real_home}/{row.name}" for row in KEY_PLACES)
+        rows = (f"{self._real_home}/{row.name}" for row in CREDENTIAL_PLACES)
         below = f"{folder.rstrip('/')}/"
         places = [
             place
@@ -157,26 +160,26 @@ class CommandContext:
 
     def _leads_to_secrets(self, folder: str, roots: tuple[str, ...]) -> bool:
         """Whether a symbolic link below the folder leads out of the workspace, or a hard link is a secret file."""
-        found = self.secrets_below(folder)
+        found = self.secret_files_below(folder)
         for path in found.linked_files:
             real = real_path(path)
-            names = (real, *self._protected_names.protected_names_of(path, roots))
-            if covering_place(real, roots) is None or any(map(self._is_secret_name, names)):
+            names = (real, *self._protected_names.protected_hard_links_of(path, roots))
+            if innermost_containing(real, roots) is None or any(map(self._is_secret_name, names)):
                 return True
         return not found.is_complete
 
-    def secrets_below(self, folder: str, *, is_fresh: bool = False) -> "SecretFiles":
+    def secret_files_below(self, folder: str, *, is_fresh: bool = False) -> "SecretFilesInFolder":
         """Returns the files below the folder that hold secrets, judged by their names. With `is_fresh`, files are
         found that were created just now."""
         known = self._cached_secrets.get(folder)
         now = time.monotonic()
-        if known is not None and not is_fresh and now - known[0] < _CACHE_SECONDS:
+        if known is not None and not is_fresh and now - known[0] < _SECRET_FILES_CACHE_SECONDS:
             return known[1]
         found = self._search_secrets(folder)
         self._cached_secrets[folder] = (now, found)
         return found
 
-    def _search_secrets(self, folder: str) -> "SecretFiles":
+    def _search_secrets(self, folder: str) -> "SecretFilesInFolder":
         waiting, looked_at, found, linked = deque([folder]), 0, list[str](), list[str]()
         while waiting:
             try:
@@ -184,11 +187,11 @@ class CommandContext:
             except OSError:
                 continue
             looked_at += len(entries)
-            if looked_at > _MAX_ENTRIES:
-                return SecretFiles(tuple(found), tuple(linked), is_complete=False)
+            if looked_at > _MAX_SEARCHED_FOLDER_ENTRIES:
+                return SecretFilesInFolder(tuple(found), tuple(linked), is_complete=False)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in _SKIPPED_FOLDERS:
+                    if entry.name not in _FOLDERS_NOT_SEARCHED_FOR_SECRETS:
                         waiting.append(entry.path)
                 elif self._is_secret_name(entry.path) or (
                     entry.is_symlink() and self._is_secret_name(real_path(entry.path))
@@ -196,19 +199,19 @@ class CommandContext:
                     found.append(real_path(entry.path))
                 elif entry.is_symlink() or _has_hard_links(entry):
                     linked.append(entry.path)
-        return SecretFiles(tuple(found), tuple(linked))
+        return SecretFilesInFolder(tuple(found), tuple(linked))
 
     def _is_secret_name(self, path: str) -> bool:
-        return secret_likelihood(path, self._home, self._own_folders) == "likely" or (
+        return secret_likelihood_of_path(path, self._home, self._own_folders) == "likely" or (
             self._real_home != self._home
-            and secret_likelihood(path, self._real_home, self._own_folders) == "likely"
+            and secret_likelihood_of_path(path, self._real_home, self._own_folders) == "likely"
         )
 
     def is_autorun_path(self, path: str) -> bool:
         """Returns whether writing a path needs a question, because a program runs the file without being asked to.
         The path must be without links."""
         homes = dict.fromkeys((self._home, self._real_home))
-        return bare_repository_reason(path, os.path.lexists) is not None or any(
+        return bare_git_repository_reason(path, os.path.lexists) is not None or any(
             autorun_reason(path, home, self._own_folders) is not None for home in homes
         )
 
@@ -268,7 +271,7 @@ def expand_path_pattern(pattern: str) -> tuple[str, ...] | None:
             except OSError:
                 continue
             looked_at += len(names)
-            if looked_at > _MAX_ENTRIES:
+            if looked_at > _MAX_SEARCHED_FOLDER_ENTRIES:
                 return None
             next_found += [f"{path}/{one}" for one in names if form.fullmatch(one)]
         found = next_found

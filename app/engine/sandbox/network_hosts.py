@@ -7,28 +7,28 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from app.engine.core.user_questions import ApprovalReply, RuleChangeWatch
+from app.engine.core.user_questions import ApprovalReply, PermissionChangeWatch
 from app.permits.command_place import CommandPlace
-from app.permits.permission_decisions import CallDecision, PermissionPolicy, decide_call
-from app.permits.rules import rule_names_host
-from app.permits.verdicts import CallPart, verdict_of
+from app.permits.permission_decisions import PermissionPolicy, ToolCallDecision, decide_tool_call
+from app.permits.permit_rules import rule_names_host
+from app.permits.risk_classes import ToolCallPart, judgement_of_parts
 from app.values.content import ToolCall
 
-HOST_ANSWER_TIMEOUT = 60.0
+HOST_APPROVAL_TIMEOUT = 60.0
 """The number of seconds that a connection waits for the user's answer."""
 _NETWORK_TOOL_NAME = "network"
-_MAX_CALLERS: Final = 1_000
+_MAX_NETWORK_CALLERS: Final = 1_000
 _WEB_PORTS: Final = frozenset({80, 443})
 AskAboutHost = Callable[
-    [ToolCall, dict[str, Any], CallDecision, CommandPlace], Awaitable[ApprovalReply | None]
+    [ToolCall, dict[str, Any], ToolCallDecision, CommandPlace], Awaitable[ApprovalReply | None]
 ]
 
 
-class RecordVerdict(Protocol):
-    def __call__(self, call: ToolCall, decision: CallDecision, outcome: str, by: str) -> None: ...
+class RecordHostVerdict(Protocol):
+    def __call__(self, call: ToolCall, decision: ToolCallDecision, outcome: str, by: str) -> None: ...
 
 
-class HostCaller(msgspec.Struct, eq=False, kw_only=True):
+class NetworkHostCaller(msgspec.Struct, eq=False, kw_only=True):
     """A tool call whose commands may ask the proxy for hosts."""
 
     call_id: str
@@ -58,12 +58,12 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     command_place: Callable[[], CommandPlace]
     can_ask: Callable[[], bool]
     ask_about_host: AskAboutHost
-    rule_changes: RuleChangeWatch
+    rule_changes: PermissionChangeWatch
     store_rule: Callable[[ApprovalReply], None]
     """A function that stores the rule of the user's answer."""
-    record_verdict: RecordVerdict
+    record_verdict: RecordHostVerdict
     """A function that records the outcome of a question."""
-    _callers: dict[str, HostCaller] = msgspec.field(default_factory=dict[str, HostCaller])
+    _callers: dict[str, NetworkHostCaller] = msgspec.field(default_factory=dict[str, NetworkHostCaller])
     """The callers by the name that they give the proxy."""
     _persistent_caller_name: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
 
@@ -72,10 +72,10 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     ) -> str:
         """Returns the name with which a call's commands identify themselves to the proxy. `lasts` means that one
         process serves this call and later ones, and keeps its name."""
-        while len(self._callers) >= _MAX_CALLERS:
+        while len(self._callers) >= _MAX_NETWORK_CALLERS:
             self._callers.pop(next(iter(self._callers)))
         name = self._persistent_caller_name if lasts else secrets.token_hex(8)
-        self._callers[name] = HostCaller(call_id=call_id, command=command, granted_hosts=hosts)
+        self._callers[name] = NetworkHostCaller(call_id=call_id, command=command, granted_hosts=hosts)
         return name
 
     def end_caller(self, name: str) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
         caller = self._callers.get(name)
         if caller is None:  # the program does not send the name that it was given
             caller = self._callers.setdefault(
-                "", HostCaller(call_id=_NETWORK_TOOL_NAME, command="a command in the sandbox")
+                "", NetworkHostCaller(call_id=_NETWORK_TOOL_NAME, command="a command in the sandbox")
             )
         decision = self._judge_connection(caller, host, port)
         is_allowed = decision.outcome == "run"
@@ -119,11 +119,11 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
         for caller in self._callers.values():
             caller.cancel_questions()
 
-    def _judge_connection(self, caller: HostCaller, host: str, port: int) -> CallDecision:
-        verdict = verdict_of([_call_part(host, port, caller.command)])
-        return decide_call(verdict, _NETWORK_TOOL_NAME, self.policy(), self.command_place())
+    def _judge_connection(self, caller: NetworkHostCaller, host: str, port: int) -> ToolCallDecision:
+        verdict = judgement_of_parts([_call_part(host, port, caller.command)])
+        return decide_tool_call(verdict, _NETWORK_TOOL_NAME, self.policy(), self.command_place())
 
-    async def _answer_once(self, caller: HostCaller, host: str, port: int) -> bool:
+    async def _answer_once(self, caller: NetworkHostCaller, host: str, port: int) -> bool:
         name = f"{host}:{port}"
         known = caller.answer_tasks.get(name)
         if known is None:
@@ -131,7 +131,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
             caller.answer_tasks[name] = known
         return await asyncio.shield(known)
 
-    async def _ask_user_about_host(self, caller: HostCaller, host: str, port: int) -> bool:
+    async def _ask_user_about_host(self, caller: NetworkHostCaller, host: str, port: int) -> bool:
         """Asks the user about a host until the question remains valid to its end, because mode and rules may
         change meanwhile."""
         name = f"{host}:{port}"
@@ -165,16 +165,19 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
             )
             return is_allowed
 
-    async def _apply_reply(self, call: ToolCall, decision: CallDecision) -> ApprovalReply | None:
+    async def _apply_reply(self, call: ToolCall, decision: ToolCallDecision) -> ApprovalReply | None:
         try:
             return await asyncio.wait_for(
-                self.ask_about_host(call, call.arguments, decision, self.command_place()), HOST_ANSWER_TIMEOUT
+                self.ask_about_host(call, call.arguments, decision, self.command_place()),
+                HOST_APPROVAL_TIMEOUT,
             )
         except TimeoutError:
             return None
 
 
-def _call_part(host: str, port: int, command: str) -> CallPart:
+def _call_part(host: str, port: int, command: str) -> ToolCallPart:
     name = f"{host}:{port}"
     why = f"{command} connects to this host"
-    return CallPart(text=name, risk="contained", why=why, named_hosts=(name,), uses_network=True, kind="host")
+    return ToolCallPart(
+        text=name, risk="contained", why=why, named_hosts=(name,), uses_network=True, kind="host"
+    )

@@ -13,24 +13,28 @@ from typing import Final
 
 import msgspec
 
-from tools.box.policy import covering_place
+from tools.box.sandbox_policy import innermost_containing
 from tools.files.paths import real_path
 from tools.protected.autorun_files import HOME_AUTORUN_FILES
-from tools.protected.key_tables import KEY_PLACES
-from tools.protected.private_marks import FOLDERS_WITHOUT_KEYS, PROGRAM_FOLDERS, has_key_name
+from tools.protected.credential_file_signs import (
+    FOLDERS_WITHOUT_CREDENTIALS,
+    HOME_FOLDERS_WITH_PROGRAM_FOLDERS,
+    has_credential_name,
+)
+from tools.protected.credential_tables import CREDENTIAL_PLACES
 
-CACHE_SECONDS: Final = 5.0
-_MAX_FOLDER_DEPTH: Final = 2
+PRIVATE_FILES_CACHE_SECONDS: Final = 5.0
+_MAX_PRIVATE_FOLDER_DEPTH: Final = 2
 """The maximum depth of searched folders below a program's folder."""
-_MAX_FOLDERS: Final = 500
-_MAX_ENTRIES: Final = 200
+_MAX_PRIVATE_FOLDERS: Final = 500
+_MAX_PRIVATE_FOLDER_ENTRIES: Final = 200
 """The maximum number of entries of one folder that are searched."""
-_MAX_HIDDEN_FILES: Final = 100
+_MAX_HIDDEN_PRIVATE_FILES: Final = 100
 """The maximum number of private files that are hidden one by one; beyond it, folders with many are hidden as a
 whole, as are folders with nothing but such files."""
 
 
-class PrivatePlaces(msgspec.Struct, frozen=True):
+class PrivateHomePlaces(msgspec.Struct, frozen=True):
     """The private files and folders of a home folder to hide from commands, as real paths."""
 
     files: tuple[str, ...] = ()
@@ -49,25 +53,26 @@ class _FolderContents(msgspec.Struct, frozen=True):
     is_incomplete: bool = False
 
 
-class PrivateFiles:
+class PrivateHomeFiles:
     """Finds the private files of programs in one home folder."""
 
     def __init__(self, home: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._home = real_path(home)
         self._known_places = frozenset(
-            f"{self._home}/{name}" for name in (*FOLDERS_WITHOUT_KEYS, *(one.name for one in KEY_PLACES))
+            f"{self._home}/{name}"
+            for name in (*FOLDERS_WITHOUT_CREDENTIALS, *(one.name for one in CREDENTIAL_PLACES))
         )
         self._settings = frozenset(f"{self._home}/{one.name}" for one in HOME_AUTORUN_FILES)
         """Start-up files and settings that all programs may read, whose mode therefore says nothing."""
         self._folders: dict[str, _FolderContents] = {}
-        self._cached_places: tuple[float, PrivatePlaces] | None = None
+        self._cached_places: tuple[float, PrivateHomePlaces] | None = None
         self._are_modes_open = not _makes_private_files()
 
-    def find_private_places(self) -> PrivatePlaces:
+    def find_private_places(self) -> PrivateHomePlaces:
         """Returns all private files and folders; folders that did not change are not read again."""
         now = self._clock()
-        if self._cached_places is None or now - self._cached_places[0] >= CACHE_SECONDS:
+        if self._cached_places is None or now - self._cached_places[0] >= PRIVATE_FILES_CACHE_SECONDS:
             self._cached_places = (now, self._search_home())
         return self._cached_places[1]
 
@@ -76,16 +81,18 @@ class PrivateFiles:
         if not path.casefold().startswith(self._home.casefold() + "/"):
             return False
         places = self.find_private_places()
-        if covering_place(path, places.folders) is not None or path in places.files:
+        if innermost_containing(path, places.folders) is not None or path in places.files:
             return True
         if not self._belongs_to_program(path):
             return False
-        return has_key_name(path[len(self._home) + 1 :]) or (self._are_modes_open and self._is_private(path))
+        return has_credential_name(path[len(self._home) + 1 :]) or (
+            self._are_modes_open and self._is_private(path)
+        )
 
     def has_private_file_below(self, folder: str) -> bool:
         places = self.find_private_places()
         below = folder.rstrip("/") + "/"
-        return covering_place(folder, places.folders) is not None or any(
+        return innermost_containing(folder, places.folders) is not None or any(
             path.startswith(below) for path in (*places.files, *places.folders)
         )
 
@@ -98,13 +105,13 @@ class PrivateFiles:
     def _depth_in_program_folder(self, parts: list[str]) -> int | None:
         """Returns how deep a file is in the folder of its program; None if it belongs to no program. Upper and
         lower case are the same, as on some file systems."""
-        for name in PROGRAM_FOLDERS:
+        for name in HOME_FOLDERS_WITH_PROGRAM_FOLDERS:
             above = name.casefold().split("/")
             if [part.casefold() for part in parts[: len(above)]] == above:
                 depth = len(parts) - len(above) - 2
-                return depth if depth <= _MAX_FOLDER_DEPTH else None
+                return depth if depth <= _MAX_PRIVATE_FOLDER_DEPTH else None
         depth = len(parts) - 2
-        return depth if parts[0].startswith(".") and depth <= _MAX_FOLDER_DEPTH else None
+        return depth if parts[0].startswith(".") and depth <= _MAX_PRIVATE_FOLDER_DEPTH else None
 
     def _is_private(self, path: str) -> bool:
         try:
@@ -121,10 +128,10 @@ class PrivateFiles:
             path = path.rpartition("/")[0]
         return False
 
-    def _search_home(self) -> PrivatePlaces:
-        own = [self._home, *(f"{self._home}/{name}" for name in PROGRAM_FOLDERS)]
+    def _search_home(self) -> PrivateHomePlaces:
+        own = [self._home, *(f"{self._home}/{name}" for name in HOME_FOLDERS_WITH_PROGRAM_FOLDERS)]
         waiting, seen = deque((folder, 0) for folder in own), dict[str, _FolderContents]()
-        while waiting and len(seen) < _MAX_FOLDERS:
+        while waiting and len(seen) < _MAX_PRIVATE_FOLDERS:
             path, depth = waiting.popleft()
             folder = self._read_folder(path)
             if folder is None:
@@ -133,7 +140,7 @@ class PrivateFiles:
             if path == self._home:
                 below = [one for one in folder.folders if one[len(path) + 1 :].startswith(".")]
                 waiting.extend((one, 1) for one in below if one not in own and not one.endswith("/.local"))
-            elif depth <= _MAX_FOLDER_DEPTH:
+            elif depth <= _MAX_PRIVATE_FOLDER_DEPTH:
                 waiting.extend((one, depth + 1) for one in folder.folders)
         if (
             self._cached_places is not None
@@ -144,7 +151,7 @@ class PrivateFiles:
         self._folders = seen
         return self._hidden_places(seen, own)
 
-    def _hidden_places(self, seen: dict[str, _FolderContents], own: list[str]) -> PrivatePlaces:
+    def _hidden_places(self, seen: dict[str, _FolderContents], own: list[str]) -> PrivateHomePlaces:
         files: dict[str, None] = {}
         folders: list[str] = []
         for path, folder in seen.items():
@@ -158,17 +165,19 @@ class PrivateFiles:
                 if is_all and path not in own:
                     folders.append(path)
             files.update(dict.fromkeys(folder.files_named_as_keys))
-        alone = [one for one in files if covering_place(one, tuple(folders)) is None]
-        if len(alone) > _MAX_HIDDEN_FILES:
+        alone = [one for one in files if innermost_containing(one, tuple(folders)) is None]
+        if len(alone) > _MAX_HIDDEN_PRIVATE_FILES:
             left = len(alone)
             for path, count in Counter(os.path.dirname(one) for one in alone).most_common():  # noqa: PTH120
-                if left <= _MAX_HIDDEN_FILES or count < 2:
+                if left <= _MAX_HIDDEN_PRIVATE_FILES or count < 2:
                     break
                 if path not in own:
                     folders.append(path)
                     left -= count
         hidden = tuple(folders)
-        return PrivatePlaces(tuple(one for one in alone if covering_place(one, hidden) is None), hidden)
+        return PrivateHomePlaces(
+            tuple(one for one in alone if innermost_containing(one, hidden) is None), hidden
+        )
 
     def _read_folder(self, path: str) -> _FolderContents | None:
         try:
@@ -191,7 +200,7 @@ class PrivateFiles:
         others = 0
         is_cut = False
         for count, entry in enumerate(entries):
-            if count >= _MAX_ENTRIES and path != self._home:
+            if count >= _MAX_PRIVATE_FOLDER_ENTRIES and path != self._home:
                 is_cut = True
                 break
             if path == self._home and not entry.name.startswith("."):
@@ -203,7 +212,7 @@ class PrivateFiles:
             if entry.path in self._known_places or not _is_file(entry):
                 continue
             real = real_path(entry.path) if entry.is_symlink() else entry.path
-            if has_key_name(entry.path[len(self._home) + 1 :]):
+            if has_credential_name(entry.path[len(self._home) + 1 :]):
                 named.append(real)
             elif self._is_private(entry.path):
                 private.append(real)

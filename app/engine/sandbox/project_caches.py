@@ -2,7 +2,7 @@
 
 A build runs much of what its cache contains: packages, plugins, hooks, compiled files. Commands therefore cannot write
 the user's caches. Variables lead tools to a folder of the project, which has links to what the user has downloaded. A
-tool that no row of `tools.protected.caches` names finds `XDG_CACHE_HOME`, or may not write."""
+tool that no row of `tools.protected.user_caches` names finds `XDG_CACHE_HOME`, or may not write."""
 
 import hashlib
 import itertools
@@ -14,19 +14,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from tools.box.policy import covering_place
+from tools.box.sandbox_policy import innermost_containing
 from tools.files.paths import real_path
-from tools.protected.caches import PACKAGE_STORES, USER_CACHES, UserCache
+from tools.protected.user_caches import PACKAGE_STORES, USER_CACHES, UserCache
 
-_PROJECT_LINK: Final = ".project"
+_CACHE_PROJECT_LINK_NAME: Final = ".project"
 """The name of the link from a project's cache folder to the project."""
-_MAX_UNUSED_SECONDS: Final = 30 * 24 * 3600
+_MAX_UNUSED_CACHE_SECONDS: Final = 30 * 24 * 3600
 _MAX_CACHE_LINKS: Final = 20_000
-_MAX_COPIED_BYTES: Final = 4 << 20
+_MAX_COPIED_CACHE_BYTES: Final = 4 << 20
 _OPEN_FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class ProjectCaches:
+class SandboxProjectCaches:
     """The caches of a session's commands, by the folder of work."""
 
     def __init__(self, home: str, environment: Mapping[str, str]) -> None:
@@ -41,18 +41,18 @@ class ProjectCaches:
         """Returns the folder of a project's caches, with links to what the user has downloaded.
 
         It is in the session's folder `private`, and lasts as long, if commands could write the folder of all
-        caches, or if bayou cannot. `server` is an MCP server, which has separate caches because it runs what is in
-        them with keys that commands do not have.
+        caches, or if bayou cannot. `server` is an MCP server, which has separate caches because it runs what
+        is in them with keys that commands do not have.
         """
         found = self._folders.get((project, server))
         if found is None or not os.path.isdir(found):  # noqa: PTH112  (a text)
-            is_safe = covering_place(self._caches_folder, writable) is None
+            is_safe = innermost_containing(self._caches_folder, writable) is None
             found = _make_cache_folder(self._caches_folder, project, server) if is_safe else None
             found = found or f"{private}/caches{_path_digest(server) if server else ''}"
             with suppress(FileExistsError):
                 os.mkdir(found, 0o700)  # noqa: PTH102
             self._folders[project, server] = found
-        self._link_downloads(found, is_in_home=covering_place(project, (self._home,)) is not None)
+        self._link_downloads(found, is_in_home=innermost_containing(project, (self._home,)) is not None)
         return found
 
     @property
@@ -70,17 +70,17 @@ class ProjectCaches:
         """Returns the user's existing caches and stores, with links resolved."""
         return _folders_of(self.user_cache_paths)
 
-    def write_danger_of(self, place: str) -> str | None:
+    def cache_write_danger_of(self, place: str) -> str | None:
         """Returns why commands should not write a place (a path without links), because it contains a whole cache
         or caches of projects; None for a folder inside a cache."""
-        if covering_place(place, (self._caches_folder,)) is not None:
+        if innermost_containing(place, (self._caches_folder,)) is not None:
             return "caches of other projects are in it"
         caches = (real_path(self._user_folder(cache)) for cache in USER_CACHES)
-        if any(covering_place(path, (place,)) is not None for path in caches):
+        if any(innermost_containing(path, (place,)) is not None for path in caches):
             return "your programs run what is in this cache"
         return None
 
-    def existing_stores(self, programs: Collection[str]) -> tuple[str, ...]:
+    def existing_package_stores(self, programs: Collection[str]) -> tuple[str, ...]:
         """Returns the existing stores of these package managers."""
         return _folders_of(
             f"{self._home}/{store.folder}" for store in PACKAGE_STORES if store.program in programs
@@ -92,7 +92,7 @@ class ProjectCaches:
         found: list[tuple[str, str]] = []
         for cache in USER_CACHES:
             user = real_path(self._user_folder(cache))
-            if covering_place(user, usable) is None:
+            if innermost_containing(user, usable) is None:
                 own = f"{folder}/{cache.project_folder}".rstrip("/")
                 before = self._environment.get(cache.environment_variable, "")
                 options = f"{before} {cache.option_format.format(own=own)}"
@@ -149,7 +149,7 @@ def _make_cache_folder(parent: str, project: str, server: str) -> str | None:
         os.makedirs(parent, mode=0o700, exist_ok=True)  # noqa: PTH103
         if not os.path.isdir(folder):  # noqa: PTH112
             os.mkdir(draft, 0o700)  # noqa: PTH102
-            os.symlink(project, f"{draft}/{_PROJECT_LINK}")  # noqa: PTH211
+            os.symlink(project, f"{draft}/{_CACHE_PROJECT_LINK_NAME}")  # noqa: PTH211
             os.rename(draft, folder)  # noqa: PTH104
         if real_path(folder) != folder:
             return None  # A session in the folder of all caches has put a link there.
@@ -162,7 +162,7 @@ def _make_cache_folder(parent: str, project: str, server: str) -> str | None:
 
 
 def _copy_cache_file(source: str, name: str, *, dir_fd: int) -> None:
-    if real_path(source) != source or os.path.getsize(source) > _MAX_COPIED_BYTES:  # noqa: PTH202
+    if real_path(source) != source or os.path.getsize(source) > _MAX_COPIED_CACHE_BYTES:  # noqa: PTH202
         return
     made = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=dir_fd)
     with open(made, "wb") as file:  # noqa: PTH123
@@ -192,13 +192,13 @@ def _folders_of(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _remove_unused_caches(parent: str, kept: str) -> None:
-    oldest = time.time() - _MAX_UNUSED_SECONDS
+    oldest = time.time() - _MAX_UNUSED_CACHE_SECONDS
     with os.scandir(parent) as entries:
         for entry in entries:
             if entry.path == kept or not entry.is_dir(follow_symlinks=False):
                 continue
             is_old = entry.stat(follow_symlinks=False).st_mtime < oldest
-            if is_old or not os.path.exists(f"{entry.path}/{_PROJECT_LINK}"):  # noqa: PTH110
+            if is_old or not os.path.exists(f"{entry.path}/{_CACHE_PROJECT_LINK_NAME}"):  # noqa: PTH110
                 _remove_cache_folder(entry.path)
 
 

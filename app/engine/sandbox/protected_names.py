@@ -10,22 +10,22 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from tools.box.nested import NestedPathFinder
+from tools.box.nested_repositories import NestedRepositoryFinder
 from tools.files.paths import real_path
 from tools.git.git_repository import find_repository
 from tools.protected.autorun_files import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES
-from tools.protected.key_tables import KEY_PLACES
+from tools.protected.credential_tables import CREDENTIAL_PLACES
 
-_MAX_ENTRIES: Final = 1_000
+_MAX_ENTRIES_SEARCHED_FOR_LINKS: Final = 1_000
 """The maximum number of entries of one place that are searched for hard links."""
-_CACHE_SECONDS: Final = 1.0
+_PROTECTED_LINKS_CACHE_SECONDS: Final = 1.0
 _GIT_DATA_FOLDERS: Final = frozenset({"objects", "refs", "logs", "lfs"})
 """Folders of git whose content starts no program."""
 _DeviceAndInode = tuple[int, int]
 _NamesByInode = dict[_DeviceAndInode, tuple[str, ...]]
 
 
-class ProtectedNames:
+class ProtectedHardLinks:
     """Finds protected files with several hard links in one home folder and its workspaces."""
 
     def __init__(
@@ -33,26 +33,29 @@ class ProtectedNames:
         home: str,
         own: tuple[str, ...],
         *,
-        secrets_below: Callable[[str], Iterable[str]],
+        secret_files_below: Callable[[str], Iterable[str]],
         is_protected: Callable[[str], bool],
     ) -> None:
         """Prepares the search. `own` are bayou's folders. `is_protected` judges a path by its name."""
         self._home = home
         self._own_folder = own
-        self._secrets_below = secrets_below
+        self._secrets_below = secret_files_below
         self._is_protected = is_protected
-        self._nested_finder = NestedPathFinder()
+        self._nested_finder = NestedRepositoryFinder()
         self._table: _NamesByInode = {}
         self._table_roots: tuple[str, ...] = ()
         self._table_made_at = 0.0
 
-    def protected_names_of(self, path: str, roots: tuple[str, ...]) -> tuple[str, ...]:
+    def protected_hard_links_of(self, path: str, roots: tuple[str, ...]) -> tuple[str, ...]:
         """Returns those other hard links of a file that are protected. A file with one name, as nearly all have,
         costs one `stat`."""
         inode = _linked_inode(path)
         if inode is None:
             return ()
-        if self._table_roots != roots or time.monotonic() - self._table_made_at > _CACHE_SECONDS:
+        if (
+            self._table_roots != roots
+            or time.monotonic() - self._table_made_at > _PROTECTED_LINKS_CACHE_SECONDS
+        ):
             self._table = self._read_names(roots)
             self._table_roots, self._table_made_at = roots, time.monotonic()
         return tuple(name for name in self._table.get(inode, ()) if name != path)
@@ -66,7 +69,7 @@ class ProtectedNames:
         return table
 
     def _candidate_paths(self, roots: tuple[str, ...]) -> Iterable[str]:
-        for row in (*HOME_AUTORUN_FILES, *KEY_PLACES):
+        for row in (*HOME_AUTORUN_FILES, *CREDENTIAL_PLACES):
             yield from files_at_or_below(f"{self._home}/{row.name}")
         for folder in self._own_folder:
             yield from files_at_or_below(folder)
@@ -104,7 +107,7 @@ def _files_in_folder(folder: str) -> Iterable[str]:
     try:
         with os.scandir(folder) as entries:
             for number, entry in enumerate(entries):
-                if number >= _MAX_ENTRIES:
+                if number >= _MAX_ENTRIES_SEARCHED_FOR_LINKS:
                     return
                 if entry.is_file(follow_symlinks=False):
                     yield entry.path
@@ -116,7 +119,7 @@ def files_at_or_below(place: str, *, skipped: frozenset[str] = frozenset()) -> I
     """Yields the path, and if it is a folder the files below it, breadth first."""
     yield place
     waiting, seen = deque([place]), 0
-    while waiting and seen < _MAX_ENTRIES:
+    while waiting and seen < _MAX_ENTRIES_SEARCHED_FOR_LINKS:
         try:
             with os.scandir(waiting.popleft()) as entries:
                 for entry in entries:

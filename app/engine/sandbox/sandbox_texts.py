@@ -3,9 +3,9 @@
 from typing import Final
 
 from app.engine.sandbox.sandboxes import SandboxState
-from tools.box.plan import ConfinementMethod
+from tools.box.sandbox_instructions import ConfinementMethod
 
-CONFINEMENT_DESCRIPTIONS: Final[dict[ConfinementMethod, str]] = {
+SANDBOX_CONFINEMENT_DESCRIPTIONS: Final[dict[ConfinementMethod, str]] = {
     "namespaces": "full sandbox: separate mounts and network, Landlock, filtered system calls",
     "namespaces without landlock": "sandbox without Landlock: separate mounts and network, filtered system calls; "
     "commands can signal other programs",
@@ -13,7 +13,7 @@ CONFINEMENT_DESCRIPTIONS: Final[dict[ConfinementMethod, str]] = {
     "seatbelt": "partial sandbox: files and network through `sandbox-exec`; not tested yet",
     "none": "nothing",
 }
-SANDBOX_SETTING_DESCRIPTIONS: Final = {
+SANDBOX_MODE_DESCRIPTIONS: Final = {
     "auto": "the agent's commands run in the sandbox if the system supports it, except in mode full",
     "required": "commands run only in a full sandbox, in every mode",
     "off": "no sandbox",
@@ -39,8 +39,8 @@ def sandbox_state_text(state: SandboxState) -> str:
 def sandbox_report_lines(state: SandboxState) -> list[str]:
     lines = [
         f"Now: {sandbox_state_text(state)}.",
-        f"This system has {CONFINEMENT_DESCRIPTIONS[state.step]}.",
-        f"sandbox.mode {state.setting}: {SANDBOX_SETTING_DESCRIPTIONS[state.setting]}.",
+        f"This system has {SANDBOX_CONFINEMENT_DESCRIPTIONS[state.step]}.",
+        f"sandbox.mode {state.setting}: {SANDBOX_MODE_DESCRIPTIONS[state.setting]}.",
         f"sandbox.network {state.network}: {SANDBOX_NETWORK_DESCRIPTIONS[state.network]}.",
     ]
     if state.why and state.step != "none":

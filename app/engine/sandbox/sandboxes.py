@@ -14,32 +14,32 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from app.engine.core.session_options import SessionOptions
-from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.command_context import CommandPlaceFacts
 from app.engine.sandbox.network_hosts import NetworkHosts
 from app.engine.sandbox.sandbox_places import PlaceAccess, SandboxBuilder, SandboxGrant
-from app.permits.permission_decisions import LOCAL_HOSTS, CallDecision, PermissionMode
-from app.permits.rules import bypasses_proxy, reached_hosts
-from app.permits.sandbox_exceptions import DECIDED_BY_LEAVE_REQUEST, CheckedRequest
-from app.permits.verdicts import CallPart
+from app.permits.permission_decisions import LOCAL_HOSTS, PermissionMode, ToolCallDecision
+from app.permits.permit_rules import bypasses_sandbox_proxy, hosts_reached_by_part
+from app.permits.risk_classes import ToolCallPart
+from app.permits.sandbox_exceptions import DECIDED_BY_LEAVE_REQUEST, CheckedSandboxRequest
 from app.resources.settings.settings import Settings
-from tools.base import ToolError
-from tools.box.abilities import system_abilities
-from tools.box.plan import Abilities, ConfinementMethod
-from tools.box.policy import Box, BoxKind
-from tools.box.requests import parse_request
+from tools.box.sandbox_features import system_sandbox_features
+from tools.box.sandbox_instructions import ConfinementMethod, SandboxFeatures
+from tools.box.sandbox_permission_requests import parse_sandbox_permission_request
+from tools.box.sandbox_policy import SandboxPolicy, SandboxWriteMode
 from tools.files.paths import real_path
-from tools.threads import await_uncancelled
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.thread_work import await_despite_cancellation
+from tools.tool_definition import ToolError
 
 if TYPE_CHECKING:
-    from tools.box.proxy import HostProxy
+    from tools.box.sandbox_proxy import SandboxProxy
 
-_MAX_GRANTS = 1_000
-_FILE_BOX_CACHE_SECONDS = 1.0
-_PROGRAM_CALL_ID = "program"
-_UNKNOWN_COMMAND = "a command in the sandbox"
-_MAX_COMMAND_CHARACTERS = 120
-_REPACK_COMMANDS = (("git", "gc"), ("git", "repack"), ("git", "maintenance"))
+_MAX_SANDBOX_GRANTS = 1_000
+_FILE_SANDBOX_CACHE_SECONDS = 1.0
+_BAYOU_PROGRAM_CALL_ID = "program"
+_UNKNOWN_COMMAND_TEXT = "a command in the sandbox"
+_MAX_SHOWN_COMMAND_CHARACTERS = 120
+_GIT_REPACK_COMMANDS = (("git", "gc"), ("git", "repack"), ("git", "maintenance"))
 
 
 class SandboxState(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,19 +58,19 @@ class SandboxState(msgspec.Struct, frozen=True, kw_only=True):
     hidden: tuple[str, ...] = ()
 
 
-def is_sandbox_usable(settings: Settings, abilities: Abilities | None = None) -> bool:
+def is_sandbox_usable(settings: Settings, abilities: SandboxFeatures | None = None) -> bool:
     """Whether the system and the settings allow sandboxed commands."""
-    return settings.sandbox.mode != "off" and (abilities or system_abilities()).step != "none"
+    return settings.sandbox.mode != "off" and (abilities or system_sandbox_features()).step != "none"
 
 
-class Sandboxes:
+class ToolCallSandboxes:
     """Chooses the sandbox of each tool call in one session."""
 
     def __init__(
         self,
         options: SessionOptions,
-        workspace: Workspace,
-        command_context: CommandContext,
+        workspace: SessionWorkspace,
+        command_context: CommandPlaceFacts,
         *,
         mode: Callable[[], PermissionMode],
         home: Path,
@@ -83,7 +83,7 @@ class Sandboxes:
         credentials. `sessions` is the folder of all sessions, if it is elsewhere."""
         self._mode = mode
         self.hosts = hosts
-        self._proxy: HostProxy | None = None
+        self._proxy: SandboxProxy | None = None
         self._options = options
         self._workspace = workspace
         self._paths = SandboxBuilder(
@@ -99,7 +99,7 @@ class Sandboxes:
         self._granted_places: set[str] = set()
         """The places that the user allowed for single tool calls, by call."""
         self._cached_file_box: (
-            tuple[float, tuple[str, tuple[str, ...], Settings, tuple[str, ...]], Box] | None
+            tuple[float, tuple[str, tuple[str, ...], Settings, tuple[str, ...]], SandboxPolicy] | None
         ) = None
         self._is_probed = False
         workspace.box_for_call = self.box_for_call
@@ -109,7 +109,7 @@ class Sandboxes:
         workspace.box_of_start_up = self.box_for_start_up_files
 
     @property
-    def system_abilities(self) -> Abilities:
+    def system_sandbox_features(self) -> SandboxFeatures:
         return self._workspace.abilities()
 
     @property
@@ -117,7 +117,7 @@ class Sandboxes:
         """Whether commands can run in a sandbox here, which the system must support and the settings must not
         switch off."""
         return self._workspace.has_local_processes and is_sandbox_usable(
-            self._options.effective_settings.settings, self.system_abilities
+            self._options.effective_settings.settings, self.system_sandbox_features
         )
 
     @property
@@ -141,7 +141,7 @@ class Sandboxes:
         if not self.are_in_force:
             why = "sandbox off" if self._sandbox_setting == "off" else "no sandbox"
             return f"{why}: commands need approval" if self._mode() == "auto-edit" else why
-        return "" if self.system_abilities.step.startswith("namespaces") else "Landlock only"
+        return "" if self.system_sandbox_features.step.startswith("namespaces") else "Landlock only"
 
     def probe_system(self) -> None:
         """Determines which sandbox the system supports, in a child process that takes about as long as a frame;
@@ -154,12 +154,12 @@ class Sandboxes:
         """Returns the current state of the sandbox in which commands run."""
         is_in_force = self.are_in_force
         box = self._paths.build_box("work", SandboxGrant()) if is_in_force else None
-        why = self.system_abilities.why
+        why = self.system_sandbox_features.why
         if not self._workspace.has_local_processes:
             why = "commands run on another machine"
         return SandboxState(
             setting=self._sandbox_setting,
-            step=self.system_abilities.step if self._workspace.has_local_processes else "none",
+            step=self.system_sandbox_features.step if self._workspace.has_local_processes else "none",
             why=why,
             is_in_force=is_in_force,
             network=self._options.effective_settings.settings.sandbox.network,
@@ -169,7 +169,7 @@ class Sandboxes:
         )
 
     def remember_decision(
-        self, call_id: str, decision: CallDecision, mode: PermissionMode, command: str = ""
+        self, call_id: str, decision: ToolCallDecision, mode: PermissionMode, command: str = ""
     ) -> None:
         """Remembers how the permission gate allowed a tool call, for the call's sandbox. From any thread."""
         for part in decision.verdict.parts:
@@ -178,12 +178,12 @@ class Sandboxes:
         self.remember_grant(call_id, self._grant_from_decision(decision, mode, command))
 
     def remember_grant(self, call_id: str, leave: SandboxGrant) -> None:
-        while len(self._grant_by_call) >= _MAX_GRANTS:
+        while len(self._grant_by_call) >= _MAX_SANDBOX_GRANTS:
             self._grant_by_call.pop(next(iter(self._grant_by_call)), None)
         self._grant_by_call[call_id] = leave
 
     def _grant_from_decision(
-        self, decision: CallDecision, mode: PermissionMode, command: str
+        self, decision: ToolCallDecision, mode: PermissionMode, command: str
     ) -> SandboxGrant:
         risk = decision.verdict.risk
         if any(answer.decided_by == DECIDED_BY_LEAVE_REQUEST for answer in decision.part_decisions):
@@ -201,19 +201,22 @@ class Sandboxes:
             command=_shorten_command(command),
             uses_network=bool(reaching),
             hosts=frozenset(
-                host for part in decision.verdict.parts if part.uses_network for host in reached_hosts(part)
+                host
+                for part in decision.verdict.parts
+                if part.uses_network
+                for host in hosts_reached_by_part(part)
             ),
             writable=frozenset(one.place for one in requested if one.verb == "write"),
             shown_paths=frozenset(one.place for one in requested if one.verb in ("read", "use")),
-            bypasses_proxy=any(map(bypasses_proxy, reaching)),
+            bypasses_sandbox_proxy=any(map(bypasses_sandbox_proxy, reaching)),
             is_repack_only=bool(known)
-            and all(words is not None and words[:2] in _REPACK_COMMANDS for words in known),
+            and all(words is not None and words[:2] in _GIT_REPACK_COMMANDS for words in known),
             programs=frozenset(words[0].rpartition("/")[2] for words in known if words)
             if all(known) and decision.shows_credentials
             else frozenset(),
         )
 
-    async def box_for_call(self, call_id: str, *, lasts: bool = False) -> Box | None:
+    async def box_for_call(self, call_id: str, *, lasts: bool = False) -> SandboxPolicy | None:
         """Returns the sandbox for a process of a tool call; None: it runs outside. `lasts` means that the process
         serves later calls too. Raises `ToolError` if the sandbox is required and cannot be built."""
         self._require_usable_sandbox()
@@ -226,18 +229,18 @@ class Sandboxes:
             return None
         if lasts:  # the exceptions of one call do not hold for later ones
             leave = SandboxGrant(command=leave.command)
-        kind: BoxKind = "read" if leave.kind == "read" else "work"
+        kind: SandboxWriteMode = "read" if leave.kind == "read" else "work"
         box = await asyncio.to_thread(self._paths.reserve_and_build_box, kind, leave)
         return await self._with_proxy(box, call_id, leave, lasts=lasts)
 
-    def box_for_running_call(self, call_id: str) -> Box | None:
+    def box_for_running_call(self, call_id: str) -> SandboxPolicy | None:
         """Returns the current sandbox for a tool call that is still running. For a thread."""
         leave = self._grant_by_call.get(call_id, SandboxGrant())
         if leave.kind == "outside" or not self.can_sandbox_commands:
             return None
         return self._paths.build_box(leave.kind, leave)
 
-    def box_for_file_tools(self) -> Box | None:
+    def box_for_file_tools(self) -> SandboxPolicy | None:
         """Returns the sandbox for file operations of the tools."""
         if not self.are_in_force:
             return None
@@ -251,28 +254,28 @@ class Sandboxes:
         if (
             self._cached_file_box is None
             or self._cached_file_box[1] != key
-            or now - self._cached_file_box[0] > _FILE_BOX_CACHE_SECONDS
+            or now - self._cached_file_box[0] > _FILE_SANDBOX_CACHE_SECONDS
         ):
             self._cached_file_box = (now, key, self._paths.build_box("work", SandboxGrant()))
         return msgspec.structs.replace(self._cached_file_box[2], granted=tuple(self._granted_places))
 
-    def box_for_start_up_files(self, folder: str) -> Box | None:
+    def box_for_start_up_files(self, folder: str) -> SandboxPolicy | None:
         """Returns the sandbox for reading the start-up files of the user's shell, which may write and send
         nothing. Returns None where a forbidden write would hang: some files wait for a lock until a timeout."""
         self._require_usable_sandbox()
         if self._sandbox_setting == "off" or not (self.can_sandbox_commands and self._paths.has_mounts):
             return None
-        return Box(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
+        return SandboxPolicy(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
 
-    def check_request(self, text: str) -> CheckedRequest | None:
+    def check_sandbox_request(self, text: str) -> CheckedSandboxRequest | None:
         """Returns the grant that a tool call's sandbox request asks for, with objections. None if every command
         has it already, or if the request has an unknown form. For a thread."""
-        request = parse_request(text)
+        request = parse_sandbox_permission_request(text)
         if request is None or request.verb == "reach":
-            return CheckedRequest(request) if request is not None else None
-        return self._paths.check_request(request)
+            return CheckedSandboxRequest(request) if request is not None else None
+        return self._paths.check_sandbox_request(request)
 
-    async def box_for_program(self, *, in_every_mode: bool = False) -> Box | None:
+    async def box_for_program(self, *, in_every_mode: bool = False) -> SandboxPolicy | None:
         """Returns the sandbox for a program that bayou runs on the workspace. With `in_every_mode`, the program has
         one even if commands of the model run outside."""
         self._require_usable_sandbox()
@@ -280,13 +283,13 @@ class Sandboxes:
             return None
         leave = SandboxGrant(command="a program started by bayou")
         box = await asyncio.to_thread(self._paths.reserve_and_build_box, "work", leave)
-        return await self._with_proxy(box, _PROGRAM_CALL_ID, leave, lasts=False)
+        return await self._with_proxy(box, _BAYOU_PROGRAM_CALL_ID, leave, lasts=False)
 
-    async def box_for_server(self, server: str) -> Box | None:
+    async def box_for_server(self, server: str) -> SandboxPolicy | None:
         """Returns the sandbox for an MCP server, the same in every mode, since it serves several calls. Its
         network is open, since most servers need it, and it has caches of its own, since it may have keys."""
         self._require_usable_sandbox()
-        if not is_sandbox_usable(self._options.effective_settings.settings, self.system_abilities):
+        if not is_sandbox_usable(self._options.effective_settings.settings, self.system_sandbox_features):
             return None
         leave = SandboxGrant(server=server)
         box = await asyncio.to_thread(self._paths.reserve_and_build_box, "work", leave)
@@ -294,26 +297,28 @@ class Sandboxes:
 
     @asynccontextmanager
     async def watch_for_autorun_files(
-        self, box: Box | None, runner: str, warn: Callable[[str], None]
+        self, box: SandboxPolicy | None, runner: str, warn: Callable[[str], None]
     ) -> AsyncGenerator[None]:
         """Watches for files that programs run later, made by a program of bayou's in its sandbox. `runner` names
         that program."""
         if box is None:
             yield
             return
-        from tools.running.sandbox_notes import format_change_notes  # noqa: PLC0415  (most sessions run no such program)
+        from tools.running.sandbox_notes import format_unprevented_change_notes  # noqa: PLC0415  (most sessions run no such program)
 
         guard = self._workspace.guard
-        seen = await asyncio.to_thread(guard.snapshot_before, box)
+        seen = await asyncio.to_thread(guard.snapshot_before_process, box)
         try:
             yield
         finally:
             self._end_proxy_caller(box.caller)
-            changes = await await_uncancelled(asyncio.to_thread(guard.changes_after, seen, box))
-            for note in format_change_notes(runner, changes):
+            changes = await await_despite_cancellation(
+                asyncio.to_thread(guard.changes_after_process, seen, box)
+            )
+            for note in format_unprevented_change_notes(runner, changes):
                 warn(note)
 
-    async def notes_between_calls(self) -> list[str]:
+    async def autorun_file_notes_between_calls(self) -> list[str]:
         """Returns notes on files that appeared or changed between tool calls while a sandboxed process lasts, such
         as an MCP server."""
         guard = self._workspace.guard
@@ -322,26 +327,28 @@ class Sandboxes:
         from tools.running.sandbox_notes import format_lasting_process_notes  # noqa: PLC0415  (most sessions have no such process)
 
         return format_lasting_process_notes(
-            guard.lasting_names, await asyncio.to_thread(guard.changes_between)
+            guard.lasting_process_names, await asyncio.to_thread(guard.changes_between_calls)
         )
 
-    async def _with_proxy(self, box: Box, call_id: str, leave: SandboxGrant, *, lasts: bool) -> Box:
+    async def _with_proxy(
+        self, box: SandboxPolicy, call_id: str, leave: SandboxGrant, *, lasts: bool
+    ) -> SandboxPolicy:
         """Adds the proxy's socket to a sandbox whose hosts are allowed one by one."""
         listed = self._options.effective_settings.settings.sandbox.network == "listed"
         if box.network != "own" or not listed or self.hosts is None or not self._paths.has_mounts:
             return box
         # Only where hosts are allowed one by one.
-        from tools.box.proxy import HostProxy, proxy_variables  # noqa: PLC0415
+        from tools.box.sandbox_proxy import SandboxProxy, proxy_environment_variables  # noqa: PLC0415
 
-        network = await self._workspace.own_network()
+        network = await self._workspace.session_sandbox_network()
         if self._proxy is None:
             hosts = self.hosts
-            self._proxy = HostProxy(hosts.decide_connection, is_listed=hosts.is_host_allowed_by_rule)
+            self._proxy = SandboxProxy(hosts.decide_connection, is_listed=hosts.is_host_allowed_by_rule)
             await self._proxy.serve(network.listening_socket)
         caller = self.hosts.register_caller(
-            call_id, leave.command or _UNKNOWN_COMMAND, leave.hosts, lasts=lasts
+            call_id, leave.command or _UNKNOWN_COMMAND_TEXT, leave.hosts, lasts=lasts
         )
-        environment = (*box.environment, *proxy_variables(network.port, caller))
+        environment = (*box.environment, *proxy_environment_variables(network.port, caller))
         return msgspec.structs.replace(box, environment=environment, caller=caller)
 
     def _end_proxy_caller(self, caller: str) -> tuple[str, ...]:
@@ -360,7 +367,7 @@ class Sandboxes:
         return self._options.effective_settings.settings.sandbox.mode
 
     def _require_usable_sandbox(self) -> None:
-        step = self.system_abilities.step
+        step = self.system_sandbox_features.step
         if self._sandbox_setting != "required":
             return
         if not self._workspace.has_local_processes:
@@ -372,12 +379,12 @@ class Sandboxes:
             raise ToolError(
                 f"Nothing was run: the setting sandbox.mode is `required`, and this system has "
                 f"{'no sandbox' if step == 'none' else 'only a part of it (' + step + ')'}: "
-                f"{self.system_abilities.why}. "
+                f"{self.system_sandbox_features.why}. "
                 "The user can change the setting in /settings; `bayou sandbox` shows what works."
             )
 
 
-def _is_local(part: CallPart) -> bool:
+def _is_local(part: ToolCallPart) -> bool:
     """Whether the part only reaches servers that the session itself started."""
     return bool(part.named_hosts) and all(
         host.rpartition(":")[0].strip("[]") in LOCAL_HOSTS for host in part.named_hosts
@@ -386,4 +393,8 @@ def _is_local(part: CallPart) -> bool:
 
 def _shorten_command(command: str) -> str:
     line = " ".join(command.split())
-    return line if len(line) <= _MAX_COMMAND_CHARACTERS else line[: _MAX_COMMAND_CHARACTERS - 1] + "…"
+    return (
+        line
+        if len(line) <= _MAX_SHOWN_COMMAND_CHARACTERS
+        else line[: _MAX_SHOWN_COMMAND_CHARACTERS - 1] + "…"
+    )

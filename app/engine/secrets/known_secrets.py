@@ -12,19 +12,19 @@ import msgspec
 
 from app.values.codec import decode_json
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
-from tools.masking.assigned_secrets import holds_secrets, known_values_in
-from tools.masking.credential_files import decode_file, secrets_in_value
-from tools.masking.known_values import KnownSecret, is_distinctive
-from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
-from tools.patterns import late
-from tools.running.withheld_variables import is_secret_variable
+from tools.lazy_patterns import lazy_regex
+from tools.masking.assigned_secrets import find_known_secrets_in_file, is_secret_file_name
+from tools.masking.credential_files import decode_text_by_byte_order_mark, passwords_or_value_itself
+from tools.masking.encoded_secret_forms import KnownSecret, is_distinctive_secret
+from tools.masking.pem_private_keys import BASE64_OF_PEM_BEGIN, PEM_PRIVATE_KEY_LITERAL, find_private_keys
+from tools.running.withheld_environment_variables import is_secret_variable
 
-_MAX_FILE_BYTES = 1 << 20
-_MAX_FILES = 200
-_MAX_NAMED_FILES = 40
-_MAX_KEY_LINES = 4_000
+_MAX_SECRET_FILE_BYTES = 1 << 20
+_MAX_SEARCHED_SECRET_FILES = 200
+_MAX_FILES_SEARCHED_FOR_SECRETS = 40
+_MAX_PRIVATE_KEY_LINES = 4_000
 _MCP_CONFIG_FILES = ("mcp.json", ".mcp.json", ".bayou/mcp.json")
-_SECRET_PATH_PATTERN = late(
+_SECRET_PATH_PATTERN = lazy_regex(
     r"[\w./~@+-]*(?:\.env(?:\.[\w.-]+)?|\.envrc|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.git-credentials|\.aws/credentials)"
     r"(?![\w-])"
 )
@@ -39,7 +39,7 @@ FindSecretFiles = Callable[[Path, bool], Iterable[str]]
 created just now."""
 
 
-def no_files(folder: Path, is_fresh: bool) -> Iterable[str]:
+def find_no_secret_files(folder: Path, is_fresh: bool) -> Iterable[str]:
     """Stands in for a search for files where there is no workspace."""
     return ()
 
@@ -55,7 +55,7 @@ class SecretSources(msgspec.Struct, frozen=True, kw_only=True):
 class KnownSecrets:
     """The secrets that a session knows, more with each file that is searched. Searching is for a thread."""
 
-    def __init__(self, places: SecretSources, secret_files: FindSecretFiles = no_files) -> None:
+    def __init__(self, places: SecretSources, secret_files: FindSecretFiles = find_no_secret_files) -> None:
         self._sources = places
         self._secret_files = secret_files
         self._file_stamps: dict[str, FileStamp] = {}
@@ -74,7 +74,7 @@ class KnownSecrets:
         for known in tuple(self._values_by_file.values()):
             yield from known
 
-    def named_secrets(self) -> Iterator[KnownSecret]:
+    def secrets_known_by_name(self) -> Iterator[KnownSecret]:
         """Yields secrets that are only recognised with their name: short values and words."""
         for named in tuple(self._named_values_by_file.values()):
             yield from named
@@ -95,8 +95,8 @@ class KnownSecrets:
             for name in _MCP_CONFIG_FILES:
                 self._read_file_if_changed(cwd / name, _secrets_from_mcp_file)
             named = tuple(self._files_named_in(cwd, texts))
-            below = (Path(path) for path in self._secret_files(cwd, bool(named)) if holds_secrets(path))
-            for path in (*_secret_files(cwd), *islice(below, _MAX_FILES // 2), *named):
+            below = (Path(path) for path in self._secret_files(cwd, bool(named)) if is_secret_file_name(path))
+            for path in (*_secret_files(cwd), *islice(below, _MAX_SEARCHED_SECRET_FILES // 2), *named):
                 self.search_file(path)
 
     def add_values(self, source: str, values: Iterable[KnownSecret]) -> None:
@@ -109,13 +109,13 @@ class KnownSecrets:
 
     def search_file(self, path: Path) -> None:
         """Searches a file for secrets if its name marks it as secret, or if it is a private key."""
-        if holds_secrets(str(path)):
+        if is_secret_file_name(str(path)):
             self._read_file_if_changed(path, _secrets_from_env_file)
         else:
             self._read_file_if_changed(path, _secrets_from_key_file)
 
     def _files_named_in(self, cwd: Path, texts: Iterable[str]) -> Iterator[Path]:
-        left = _MAX_NAMED_FILES
+        left = _MAX_FILES_SEARCHED_FOR_SECRETS
         for text in texts:
             if (
                 ".env" not in text
@@ -129,7 +129,7 @@ class KnownSecrets:
                 if left < 0:
                     return
                 path = Path(name.replace("~", str(self._sources.home), 1) if name.startswith("~/") else name)
-                if holds_secrets(str(path)):
+                if is_secret_file_name(str(path)):
                     yield cwd / path
 
     def _read_file_if_changed(self, path: Path, read: ReadSecrets) -> None:
@@ -143,14 +143,14 @@ class KnownSecrets:
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
             if (
                 self._file_stamps.get(key) == stamp
-                or status.st_size > _MAX_FILE_BYTES
+                or status.st_size > _MAX_SECRET_FILE_BYTES
                 or not stat.S_ISREG(status.st_mode)
             ):
                 return
-            text = decode_file(path.read_bytes())
+            text = decode_text_by_byte_order_mark(path.read_bytes())
         except (OSError, ValueError):
             return
-        if len(self._file_stamps) > _MAX_FILES and key not in self._file_stamps:
+        if len(self._file_stamps) > _MAX_SEARCHED_SECRET_FILES and key not in self._file_stamps:
             self._file_stamps.pop(next(iter(self._file_stamps)))
         self._file_stamps[key] = stamp
         known, named = read(key, text)
@@ -168,7 +168,7 @@ class KnownSecrets:
 def _secrets_from_variables(env: Mapping[str, str]) -> Iterator[KnownSecret]:
     for name, value in env.items():
         if is_secret_variable(name, value):
-            for one in secrets_in_value(value):
+            for one in passwords_or_value_itself(value):
                 yield KnownSecret(name, one)
 
 
@@ -200,8 +200,8 @@ def _secrets_from_headers(owner: str, headers: Mapping[str, Any]) -> Iterator[Kn
 
 
 def _secrets_from_mcp_file(path: str, text: str) -> SecretsOfFile:
-    """Returns the secrets in a configuration of MCP servers: headers and variables that sound secret, and client
-    secrets."""
+    """Returns the secrets in a configuration of MCP servers: headers and variables that sound secret, and
+    client secrets."""
     found: list[KnownSecret] = []
     for server, entry in _as_dict(_parse_commented_object(text).get("mcpServers")).items():
         said = {**_as_dict(_as_dict(entry).get("env")), **_as_dict(_as_dict(entry).get("headers"))}
@@ -225,16 +225,21 @@ def _secrets_from_sign_ins_file(path: str, text: str) -> SecretsOfFile:
 
 
 def _secrets_from_env_file(path: str, text: str) -> SecretsOfFile:
-    known = tuple(known_values_in(path, text))
-    named = tuple(one for one in known if not is_distinctive(one.value))
+    known = tuple(find_known_secrets_in_file(path, text))
+    named = tuple(one for one in known if not is_distinctive_secret(one.value))
     return known, named
 
 
 def _secrets_from_key_file(path: str, text: str) -> SecretsOfFile:
     """Returns the lines of a private key as secrets, since a text may quote some lines without the beginning."""
-    lines = find_private_keys(text).spans if PRIVATE_KEY_LITERAL in text or BASE64_BEGIN in text else ()
+    lines = (
+        find_private_keys(text).spans
+        if PEM_PRIVATE_KEY_LITERAL in text or BASE64_OF_PEM_BEGIN in text
+        else ()
+    )
     return tuple(
-        KnownSecret("private-key", text[start:end], is_plain=True) for start, end in lines[:_MAX_KEY_LINES]
+        KnownSecret("private-key", text[start:end], is_plain=True)
+        for start, end in lines[:_MAX_PRIVATE_KEY_LINES]
     ), ()
 
 
@@ -271,5 +276,5 @@ def _secret_files(folder: Path) -> Iterator[Path]:
     except OSError:
         return
     yield folder / ".aws" / "credentials"
-    for name in sorted(filter(holds_secrets, names))[:_MAX_NAMED_FILES]:
+    for name in sorted(filter(is_secret_file_name, names))[:_MAX_FILES_SEARCHED_FOR_SECRETS]:
         yield folder / name

@@ -16,19 +16,24 @@ from typing import Any, TypeVar
 import msgspec
 
 from app.engine.core.session_options import SessionOptions
-from app.engine.secrets.known_secrets import FindSecretFiles, KnownSecrets, SecretSources, no_files
+from app.engine.secrets.known_secrets import (
+    FindSecretFiles,
+    KnownSecrets,
+    SecretSources,
+    find_no_secret_files,
+)
 from app.values.content import Text, UserContent
-from app.values.json_texts import texts_of, with_texts
+from app.values.json_texts import replace_texts_in_json, texts_in_json
 from app.values.messages import BashExecutionMessage, CustomMessage, UserMessage
 from app.values.user_errors import UserError
-from tools.files.regular_files import read_regular
-from tools.masking.marks import MARK_PREFIX, Marker
-from tools.masking.mask import CustomShape, Mask
-from tools.workspace import Workspace
+from tools.files.regular_files import read_regular_file
+from tools.masking.secret_marks import SECRET_MARK_PREFIX, SecretMarker
+from tools.masking.secret_mask import SecretMask, UserSecretPattern
+from tools.session_workspace import SessionWorkspace
 
-_MAX_REMEMBERED_MARKS = 500
-PLACEHOLDER_KEY_FILE = "secrets.key"
-_KEY_BYTES = 32
+_MAX_REMEMBERED_SECRET_PLACEHOLDERS = 500
+SECRET_PLACEHOLDER_KEY_FILE_NAME = "secrets.key"
+_SECRET_PLACEHOLDER_KEY_BYTES = 32
 MaskableMessage = TypeVar("MaskableMessage", UserMessage, CustomMessage, BashExecutionMessage)
 
 
@@ -43,7 +48,7 @@ class MaskedSecret(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 1
 
 
-class SessionMask:
+class SessionSecretMask:
     """Masks the secrets in everything that enters one session."""
 
     def __init__(
@@ -52,25 +57,25 @@ class SessionMask:
         options: SessionOptions,
         *,
         folder: Callable[[], Path | None] = lambda: None,
-        secret_files: FindSecretFiles = no_files,
+        secret_files: FindSecretFiles = find_no_secret_files,
     ) -> None:
         """Creates the mask. `folder` returns the working folder, if it is on this machine."""
         self._places = places
         self._folder = folder
         self._options = options
         self.known_secrets = KnownSecrets(places, secret_files)
-        self._marker: Marker | None = None
+        self._marker: SecretMarker | None = None
         self._marker_lock = threading.Lock()
-        self._cached_masks: dict[bool, tuple[object, Mask]] = {}
+        self._cached_masks: dict[bool, tuple[object, SecretMask]] = {}
         self._found_secrets: OrderedDict[str, MaskedSecret] = OrderedDict()
-        self._masked_sections: dict[str, tuple[Mask, str, str]] = {}
+        self._masked_sections: dict[str, tuple[SecretMask, str, str]] = {}
         """The mask, the text and the masked text of each prompt section by name, cached because every request needs
         all sections."""
         self._has_searched_files = False
 
     # Masking
 
-    def mask(self) -> Mask | None:
+    def mask(self) -> SecretMask | None:
         """Returns the current mask for texts; None if masking is off."""
         return self._cached_mask(as_bytes=False)
 
@@ -81,34 +86,34 @@ class SessionMask:
             self._has_searched_files = True
             self.mask()
 
-    def mask_of_bytes(self) -> Mask | None:
+    def mask_of_bytes(self) -> SecretMask | None:
         """Returns the current mask for output in bytes; None if masking is off."""
         return self._cached_mask(as_bytes=True)
 
-    def _cached_mask(self, *, as_bytes: bool) -> Mask | None:
+    def _cached_mask(self, *, as_bytes: bool) -> SecretMask | None:
         chosen = self._options.effective_settings.settings.secrets
         if not chosen.mask:
             return None
         stands = (self.known_secrets.version, chosen)
         made = self._cached_masks.get(as_bytes)
         if made is None or made[0] != stands:
-            mask = Mask(
+            mask = SecretMask(
                 self._shared_marker(),
                 known=self.known_secrets.known_values(),
-                named=self.known_secrets.named_secrets(),
-                own=parse_custom_patterns(chosen.patterns)[0],
+                named=self.known_secrets.secrets_known_by_name(),
+                own=parse_custom_secret_patterns(chosen.patterns)[0],
                 ignored=chosen.ignore,
                 as_bytes=as_bytes,
             )
             self._cached_masks[as_bytes] = made = (stands, mask)
         return made[1]
 
-    def _shared_marker(self) -> Marker:
+    def _shared_marker(self) -> SecretMarker:
         """Returns the session's marker, which makes placeholders; created once, since two markers would make
         different placeholders."""
         with self._marker_lock:
             if self._marker is None:
-                self._marker = Marker(_load_or_create_key(self._places.agent_dir))
+                self._marker = SecretMarker(_load_or_create_key(self._places.agent_dir))
             return self._marker
 
     def masked_text(self, text: str, where: str) -> str:
@@ -117,8 +122,8 @@ class SessionMask:
         if mask is None or not text:
             return text
         done = mask.mask_text(text).text
-        if where and MARK_PREFIX in done:  # also placeholders that were made while the text arrived
-            for found in mask.marker.own_marks(done):
+        if where and SECRET_MARK_PREFIX in done:  # also placeholders that were made while the text arrived
+            for found in mask.marker.find_own_marks(done):
                 self._count_masked_secret(found[0], where)
         return done
 
@@ -132,7 +137,7 @@ class SessionMask:
             return dict(sections)
         return {name: self._mask_section(mask, name, text) for name, text in sections.items()}
 
-    def _mask_section(self, mask: Mask, name: str, text: str) -> str:
+    def _mask_section(self, mask: SecretMask, name: str, text: str) -> str:
         kept = self._masked_sections.get(name)
         if kept is not None and kept[0] is mask and kept[1] == text:
             return kept[2]
@@ -152,14 +157,14 @@ class SessionMask:
     def mask_value(self, value: Any, where: str) -> Any:
         """Masks secrets in all texts of JSON data, keys included. Data without secrets is returned unchanged."""
         mask = self.mask()
-        if mask is None or value is None or mask.finds_nothing(texts_of(value, names=True)):
+        if mask is None or value is None or mask.has_nothing_to_mask(texts_in_json(value, names=True)):
             return value
-        return with_texts(value, lambda text: self.masked_text(text, where))
+        return replace_texts_in_json(value, lambda text: self.masked_text(text, where))
 
     def mask_message(self, message: MaskableMessage, where: str) -> MaskableMessage:
         """Masks secrets in a message to the model."""
         mask = self.mask()
-        if mask is None or mask.finds_nothing(_message_texts(message)):
+        if mask is None or mask.has_nothing_to_mask(_message_texts(message)):
             return message
         if isinstance(message, BashExecutionMessage):
             return msgspec.structs.replace(
@@ -188,12 +193,12 @@ class SessionMask:
 
     def _count_masked_secret(self, mark: str, where: str) -> None:
         before = self._found_secrets.pop(mark, None)
-        kind, digest = mark[len(MARK_PREFIX) : -1].rsplit(":", 1)
+        kind, digest = mark[len(SECRET_MARK_PREFIX) : -1].rsplit(":", 1)
         count = before.count + 1 if before is not None else 1
         self._found_secrets[mark] = MaskedSecret(
             mark=mark, kind=kind, digest=digest, where=where, count=count
         )
-        while len(self._found_secrets) > _MAX_REMEMBERED_MARKS:
+        while len(self._found_secrets) > _MAX_REMEMBERED_SECRET_PLACEHOLDERS:
             self._found_secrets.popitem(last=False)
 
     @property
@@ -207,7 +212,7 @@ class SessionMask:
 
     def mark_as_no_secret(self, digest: str) -> MaskedSecret:
         """Stops masking the value behind a placeholder, since it is a false alarm. Raises `UserError`."""
-        wanted = digest.removeprefix(MARK_PREFIX).removesuffix("]").rpartition(":")[2]
+        wanted = digest.removeprefix(SECRET_MARK_PREFIX).removesuffix("]").rpartition(":")[2]
         known = next((one for one in self._found_secrets.values() if one.digest == wanted), None)
         if known is None:
             raise UserError(f"There is no masked secret {digest} in this session. /secrets lists them.")
@@ -222,20 +227,22 @@ def _message_texts(message: UserMessage | CustomMessage | BashExecutionMessage) 
         return [message.command, message.output]
     content = message.content
     said = [content] if isinstance(content, str) else [one.text for one in content if isinstance(one, Text)]
-    return [*said, *texts_of(message.details, names=True)] if isinstance(message, CustomMessage) else said
+    return (
+        [*said, *texts_in_json(message.details, names=True)] if isinstance(message, CustomMessage) else said
+    )
 
 
 def _load_or_create_key(agent_dir: Path | None) -> bytes:
     """Returns the installation's key for placeholders, created when first needed; a temporary key if it cannot be
     stored."""
-    made = os.urandom(_KEY_BYTES)
+    made = os.urandom(_SECRET_PLACEHOLDER_KEY_BYTES)
     if agent_dir is None:
         return made
-    path = agent_dir / PLACEHOLDER_KEY_FILE
+    path = agent_dir / SECRET_PLACEHOLDER_KEY_FILE_NAME
     kept = _read_key(path)
     if kept is not None:
         return kept
-    beside = agent_dir / f"{PLACEHOLDER_KEY_FILE}.{os.getpid()}"
+    beside = agent_dir / f"{SECRET_PLACEHOLDER_KEY_FILE_NAME}.{os.getpid()}"
     try:
         agent_dir.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -257,15 +264,17 @@ def _load_or_create_key(agent_dir: Path | None) -> bytes:
 
 def _read_key(path: Path) -> bytes | None:
     try:
-        kept = read_regular(path)
+        kept = read_regular_file(path)
     except OSError:
         return None
-    return kept if len(kept) >= _KEY_BYTES else None
+    return kept if len(kept) >= _SECRET_PLACEHOLDER_KEY_BYTES else None
 
 
-def parse_custom_patterns(patterns: Iterable[str]) -> tuple[tuple[CustomShape, ...], tuple[str, ...]]:
+def parse_custom_secret_patterns(
+    patterns: Iterable[str],
+) -> tuple[tuple[UserSecretPattern, ...], tuple[str, ...]]:
     """Parses the user's `KIND: EXPRESSION` patterns for secrets; returns the patterns and the errors."""
-    found: list[CustomShape] = []
+    found: list[UserSecretPattern] = []
     problems: list[str] = []
     for text in patterns:
         kind, colon, pattern = text.partition(":")
@@ -277,20 +286,20 @@ def parse_custom_patterns(patterns: Iterable[str]) -> tuple[tuple[CustomShape, .
         if not colon or not kind.strip() or not pattern.strip() or compiled.match("") is not None:
             problems.append(f"secrets.patterns: {text} must be KIND: EXPRESSION, and must match some text.")
             continue
-        found.append(CustomShape(kind.strip(), compiled))
+        found.append(UserSecretPattern(kind.strip(), compiled))
     return tuple(found), tuple(problems)
 
 
-def install_masking(
-    workspace: Workspace,
+def install_secret_masking(
+    workspace: SessionWorkspace,
     places: SecretSources,
     options: SessionOptions,
     *,
-    secret_files: FindSecretFiles = no_files,
-) -> SessionMask:
+    secret_files: FindSecretFiles = find_no_secret_files,
+) -> SessionSecretMask:
     """Makes the session's masking of secrets, and installs it in the workspace for command output and files that
     tools read."""
-    masking = SessionMask(
+    masking = SessionSecretMask(
         places,
         options,
         folder=lambda: workspace.cwd if workspace.has_local_files else None,

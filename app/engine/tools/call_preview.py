@@ -11,25 +11,25 @@ import msgspec
 
 from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.permission_gate import PermissionGate
-from app.engine.secrets.masked_calls import MaskedCalls
-from tools.base import Tool, ToolContext, ToolError
-from tools.effects import Effects
+from app.engine.secrets.masked_calls import ToolCallSecretMasking
+from tools.call_effects import Effects
 from tools.files.path_arguments import resolve_path_argument
-from tools.results import ToolResult
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import ToolResult
 
 if TYPE_CHECKING:
-    from tools.edits.edit_preview import PreviewFile
+    from tools.edits.edit_preview import FileBeforePreviewedCall
     from tools.edits.proposed_files import ProposedFile
 
-MAX_PREVIEW_BYTES = 2_000_000
+MAX_CALL_PREVIEW_BYTES = 2_000_000
 """The maximum size of a file in a preview, in bytes."""
 
 
-class CallPreview:
+class ToolCallPreviews:
     """Previews the file changes of one session's tool calls before they run."""
 
-    def __init__(self, toolbox: Toolbox, permits: PermissionGate, masks: MaskedCalls) -> None:
+    def __init__(self, toolbox: Toolbox, permits: PermissionGate, masks: ToolCallSecretMasking) -> None:
         self._toolbox = toolbox
         self._permissions = permits
         self._masks = masks
@@ -93,40 +93,42 @@ class CallPreview:
         return ToolContext(call_id="", cwd=self._workspace.cwd, workspace=self._workspace)
 
     @property
-    def _workspace(self) -> Workspace:
+    def _workspace(self) -> SessionWorkspace:
         return self._toolbox.workspace
 
-    def read_file_of_call(self, raw: str) -> "PreviewFile":
+    def read_file_of_call(self, raw: str) -> "FileBeforePreviewedCall":
         """Reads a file by the path in a tool call's arguments, if the model may read it without a question. For
         a thread."""
         return self._read_if_allowed(raw, self._may_be_shown)
 
-    def _read_for_person(self, raw: str) -> "PreviewFile":
+    def _read_for_person(self, raw: str) -> "FileBeforePreviewedCall":
         """Reads any file for a preview, as if the model had read every line; the call itself checks that later."""
-        from tools.edits.shown_lines import ShownLines  # noqa: PLC0415  (as in `_read`)
-        from tools.files.snapshots import FileSnapshot  # noqa: PLC0415
+        from tools.edits.shown_lines import LinesShownToModel  # noqa: PLC0415  (as in `_read`)
+        from tools.files.shown_file_versions import ShownFileVersionText  # noqa: PLC0415
 
         seen = self._read_if_allowed(raw, lambda _path, _real: True)
         if seen.text is None:
             return seen
         lines = tuple(seen.text.text.split("\n"))
-        whole = FileSnapshot(lines=lines, shown=frozenset(range(1, len(lines) + 1)))
+        whole = ShownFileVersionText(lines=lines, shown=frozenset(range(1, len(lines) + 1)))
         return msgspec.structs.replace(
             seen,
-            shown_lines=ShownLines(lines=dict(enumerate(lines, 1))),
+            shown_lines=LinesShownToModel(lines=dict(enumerate(lines, 1))),
             shown_versions=(*seen.shown_versions, whole),
         )
 
-    def _read_if_allowed(self, raw: str, may_be_shown: Callable[[str, str], bool]) -> "PreviewFile":
+    def _read_if_allowed(
+        self, raw: str, may_be_shown: Callable[[str, str], bool]
+    ) -> "FileBeforePreviewedCall":
         # The edit module is imported at the first edit.
-        from tools.edits.edit_preview import PreviewFile  # noqa: PLC0415
-        from tools.edits.editing import open_editable_text  # noqa: PLC0415
+        from tools.edits.edit_preview import FileBeforePreviewedCall  # noqa: PLC0415
+        from tools.edits.edited_text import open_editable_text  # noqa: PLC0415
         from tools.edits.locked_edits import notebook_cache_key  # noqa: PLC0415
-        from tools.edits.shown_lines import ShownLines  # noqa: PLC0415
-        from tools.files.file_errors import file_error  # noqa: PLC0415
+        from tools.edits.shown_lines import LinesShownToModel  # noqa: PLC0415
+        from tools.files.file_errors import make_file_error  # noqa: PLC0415
         from tools.files.paths import display_path  # noqa: PLC0415
 
-        workspace, hidden, path = self._workspace, PreviewFile(state="hidden", path=raw), raw
+        workspace, hidden, path = self._workspace, FileBeforePreviewedCall(state="hidden", path=raw), raw
         files = workspace.files
         try:
             path = resolve_path_argument(workspace, raw, self.tool_context())
@@ -135,25 +137,29 @@ class CallPreview:
             if not may_be_shown(path, real):
                 return hidden
             status = files.stat(real)
-            if status.kind != "file" or status.size > MAX_PREVIEW_BYTES:
+            if status.kind != "file" or status.size > MAX_CALL_PREVIEW_BYTES:
                 return hidden
             with files.open(real) as file:
-                data = file.read(MAX_PREVIEW_BYTES + 1)
+                data = file.read(MAX_CALL_PREVIEW_BYTES + 1)
             is_notebook = path.lower().endswith(".ipynb")
             text = open_editable_text(data, shown, is_notebook=is_notebook)
         except FileNotFoundError as problem:
-            return PreviewFile(state="missing", path=raw, error=file_error(problem, "edit", path, files))
+            return FileBeforePreviewedCall(
+                state="missing", path=raw, error=make_file_error(problem, "edit", path, files)
+            )
         except (OSError, ToolError, ValueError):
             return hidden
         key = notebook_cache_key(real) if is_notebook else real
         cache = workspace.read_cache
-        return PreviewFile(
+        return FileBeforePreviewedCall(
             state="text",
             path=shown,
             real_path=real,
             text=text,
-            shown_lines=ShownLines(lines=dict(cache.lines(key)), applied_edits=cache.recent_edits(real)),
-            shown_versions=cache.snapshots.versions_of(key),
+            shown_lines=LinesShownToModel(
+                lines=dict(cache.lines(key)), applied_edits=cache.recent_edits(real)
+            ),
+            shown_versions=cache.snapshots.shown_versions_of(key),
         )
 
     def _may_be_shown(self, path: str, real: str) -> bool:

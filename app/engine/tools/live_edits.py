@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from app.agent.call_watch import CallWatch
-from app.agent.tool_results import failed_result
+from app.agent.arriving_call_watch import ArrivingCallWatch
+from app.agent.tool_results import failed_tool_result
 from app.engine.core.hooks import Hooks
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.permission_gate import PermissionGate
-from app.engine.tools.call_preview import CallPreview
+from app.engine.tools.call_preview import ToolCallPreviews
 from app.values.content import ToolCall
-from app.values.json_texts import texts_of
+from app.values.json_texts import texts_in_json
 from app.values.messages import AssistantMessage
 from app.values.stream import BlockEvent, ToolCallDelta, ToolCallEnd, ToolCallStart
 from app.values.wire import new_id
-from tools.base import Tool
-from tools.masking.marks import MARK_PREFIX
-from tools.results import ToolResult
-from tools.streamed_json import StreamedJson
+from tools.masking.secret_marks import SECRET_MARK_PREFIX
+from tools.streamed_json import StreamedJsonParser
+from tools.tool_definition import Tool
+from tools.tool_result_values import ToolResult
 
 if TYPE_CHECKING:
-    from tools.edits.edit_preview import UnmatchedEdit
+    from tools.edits.edit_preview import StreamingEditWithoutMatch
 
-_MIN_CHECK_INTERVAL: Final = 0.15
-_MIN_PAUSE_FACTOR: Final = 5
+_MIN_EDIT_CHECK_INTERVAL: Final = 0.15
+_MIN_EDIT_CHECK_PAUSE_FACTOR: Final = 5
 """The minimum pause after a check, as a multiple of the time that the check took."""
 _STOPPED_EDIT_TEXT: Final = (
     "The call was stopped at this edit, before it was complete; later edits in the call were not applied."
@@ -45,7 +45,7 @@ class _StreamingCall:
         self.tool = tool
         self.pieces: list[str] = []
         """The pieces of the call's arguments that have not been read yet."""
-        self.arguments = StreamedJson()
+        self.arguments = StreamedJsonParser()
         self.is_complete = False
 
     def complete_edits(self) -> dict[str, Any] | None:
@@ -68,7 +68,7 @@ class _StoppedEdit(msgspec.Struct, frozen=True, kw_only=True):
     result: ToolResult
 
 
-class LiveEdits(CallWatch):
+class ArrivingEditWatch(ArrivingCallWatch):
     """Watches the edits that arrive in the answers of one session."""
 
     def __init__(
@@ -76,7 +76,7 @@ class LiveEdits(CallWatch):
         *,
         toolbox: Toolbox,
         permits: PermissionGate,
-        preview: CallPreview,
+        preview: ToolCallPreviews,
         hooks: Hooks,
         options: SessionOptions,
     ) -> None:
@@ -92,7 +92,7 @@ class LiveEdits(CallWatch):
         self._stopped: _StoppedEdit | None = None
         self._check_task: asyncio.Task[None] | None = None
 
-    def start_answer(self, message_id: str, cancel: Callable[[], None]) -> None:
+    def start_watching_answer(self, message_id: str, cancel: Callable[[], None]) -> None:
         self._message_id, self._cancel_answer = message_id, cancel
         self._has_call = False
         self._streaming_call = self._stopped = None
@@ -132,20 +132,20 @@ class LiveEdits(CallWatch):
                 self._stopped = stop
                 self._cancel_answer()
                 return
-            await asyncio.sleep(max(_MIN_CHECK_INTERVAL, _MIN_PAUSE_FACTOR * cost))
+            await asyncio.sleep(max(_MIN_EDIT_CHECK_INTERVAL, _MIN_EDIT_CHECK_PAUSE_FACTOR * cost))
 
     def _is_still_streaming(self, call: _StreamingCall) -> bool:
         return self._streaming_call is call and not call.is_complete and self._stopped is None
 
     def _check_edits(self, call: _StreamingCall) -> tuple[float, _StoppedEdit | None]:
         # The edit module is imported at the first edit.
-        from tools.edits.edit_preview import first_unmatched_edit  # noqa: PLC0415
+        from tools.edits.edit_preview import find_first_unmatched_edit  # noqa: PLC0415
 
         began = time.thread_time()
         stop = None
         raw = call.complete_edits()
         lost = (
-            first_unmatched_edit(_normalised_arguments(call.tool, raw), self._preview.read_file_of_call)
+            find_first_unmatched_edit(_normalised_arguments(call.tool, raw), self._preview.read_file_of_call)
             if raw is not None
             else None
         )
@@ -157,7 +157,7 @@ class LiveEdits(CallWatch):
     def _would_run_unasked(self, call: ToolCall) -> bool:
         """Whether the edit would run without a question, with unchanged arguments, and fail in the tool."""
         if self._hooks.may_change_tool_calls() or any(
-            MARK_PREFIX in text for text in texts_of(call.arguments)
+            SECRET_MARK_PREFIX in text for text in texts_in_json(call.arguments)
         ):
             return False
         effects = self._toolbox.effects_of_call(call.name, call.arguments)
@@ -165,8 +165,8 @@ class LiveEdits(CallWatch):
             effects is not None and self._permissions.judge_effects(effects, tool=call.name).outcome == "run"
         )
 
-    def _stopped_edit(self, index: int, call: ToolCall, lost: "UnmatchedEdit") -> _StoppedEdit:
-        said = failed_result(f"{lost.reason}\n\n{_STOPPED_EDIT_TEXT}", {"stoppedEarly": True})
+    def _stopped_edit(self, index: int, call: ToolCall, lost: "StreamingEditWithoutMatch") -> _StoppedEdit:
+        said = failed_tool_result(f"{lost.reason}\n\n{_STOPPED_EDIT_TEXT}", {"stoppedEarly": True})
         real = (lost.real_path,) if lost.real_path else ()
         return _StoppedEdit(
             index=index,
@@ -190,7 +190,7 @@ class LiveEdits(CallWatch):
             message, content=(*content[: stop.index], call), stop_reason="toolUse", error_message=None
         )
 
-    def refusal_for(self, call: ToolCall) -> ToolResult | None:
+    def result_of_doomed_call(self, call: ToolCall) -> ToolResult | None:
         stop = self._stopped
         return stop.result if stop is not None and stop.call.id == call.id else None
 

@@ -11,8 +11,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from app.agent.tool_pipeline import Gate, ReportProgress, SecretMasks, ToolPipeline
-from app.agent.tool_results import to_wire_outcome, validated_result
+from app.agent.tool_pipeline import ReportProgress, SecretMasks, ToolCallGate, ToolPipeline
+from app.agent.tool_results import to_wire_tool_outcome, validated_tool_result
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
@@ -20,8 +20,8 @@ from app.engine.core.toolbox import Toolbox
 from app.engine.jobs.background_jobs import JobTable
 from app.values.content import ToolCall
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
-from tools.base import Tool, ToolContext
-from tools.results import ToolResult
+from tools.tool_definition import Tool, ToolContext
+from tools.tool_result_values import ToolResult
 
 
 class _OuterCall:
@@ -34,13 +34,13 @@ class _OuterCall:
         they were made."""
 
 
-class NestedCalls(msgspec.Struct, eq=False):
+class NestedToolCalls(msgspec.Struct, eq=False):
     toolbox: Toolbox
     model_choice: ModelChoice
     """The model that reads the results of the calls."""
     jobs: JobTable
     hooks: Hooks
-    gate: Gate
+    gate: ToolCallGate
     masks: SecretMasks
     event_bus: EventBus
     _call_numbers: Iterator[int] = msgspec.field(default_factory=lambda: itertools.count(1))
@@ -58,7 +58,7 @@ class NestedCalls(msgspec.Struct, eq=False):
             progress=progress,
             workspace=workspace,
             jobs=self.jobs,
-            caller=self.caller_for(call.id),
+            caller=self.nested_caller_for(call.id),
             background_requested=lambda: call.id in self._background_call_ids,
             model_reads_images=model is None or model.reads_images,
             model_window=model.context_window if model is not None else None,
@@ -68,8 +68,8 @@ class NestedCalls(msgspec.Struct, eq=False):
         """Sends a running tool call to the background, as the user asked."""
         self._background_call_ids.add(call_id)
 
-    def caller_for(self, parent_id: str) -> "NestedCaller":
-        return NestedCaller(self, self.toolbox, parent_id)
+    def nested_caller_for(self, parent_id: str) -> "NestedToolCaller":
+        return NestedToolCaller(self, self.toolbox, parent_id)
 
     async def run(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
         """Runs a nested tool call. Errors of tools and hooks become results; only cancellation is raised."""
@@ -92,7 +92,7 @@ class NestedCalls(msgspec.Struct, eq=False):
             ToolExecutionEnd(
                 tool_call_id=call.id,
                 tool_name=name,
-                result=to_wire_outcome(result),
+                result=to_wire_tool_outcome(result),
                 is_error=result.is_error,
                 duration_ms=round((time.monotonic() - started) * 1000),
                 parent_tool_call_id=parent_id,
@@ -122,7 +122,7 @@ class NestedCalls(msgspec.Struct, eq=False):
                     tool_call_id=call.id,
                     tool_name=call.name,
                     args=call.arguments,
-                    partial_result=to_wire_outcome(validated_result(call.name, result)),
+                    partial_result=to_wire_tool_outcome(validated_tool_result(call.name, result)),
                     parent_tool_call_id=parent_id,
                 )
             )
@@ -130,10 +130,10 @@ class NestedCalls(msgspec.Struct, eq=False):
         return show
 
 
-class NestedCaller:
+class NestedToolCaller:
     """Makes the nested calls of one tool call; a `ToolCaller`."""
 
-    def __init__(self, nested: NestedCalls, toolbox: Toolbox, parent_id: str) -> None:
+    def __init__(self, nested: NestedToolCalls, toolbox: Toolbox, parent_id: str) -> None:
         self._nested = nested
         self._toolbox = toolbox
         self._parent_id = parent_id

@@ -5,8 +5,8 @@ import msgspec
 from app.engine.agent_runner import AgentRunner
 from app.engine.context.compactor import CompactionDraft, Compactor
 from app.engine.core.conversation import Conversation
-from app.engine.core.prompt_intake import RequestRefused
-from app.engine.preconditions import Preconditions
+from app.engine.core.prompt_intake import SessionRequestRefused
+from app.engine.preconditions import SessionPreconditions
 from app.engine.tree.navigation import SessionNavigation
 from app.values.entries import CompactionEntry
 from app.values.events import CompactionResult
@@ -19,12 +19,12 @@ class CompactionActions(msgspec.Struct, frozen=True, kw_only=True):
     compactor: Compactor
     conversation: Conversation
     runner: AgentRunner
-    preconditions: Preconditions
+    preconditions: SessionPreconditions
     navigation: SessionNavigation
 
     async def compact(self, instructions: str | None = None) -> CompactionResult:
         """Replaces the older part of the context by a summary, after stopping the agent's run."""
-        await self.runner.abort_run()
+        await self.runner.abort_cells()
         self.preconditions.require_model()
         return await self.compactor.compact("manual", instructions)
 
@@ -49,7 +49,7 @@ class CompactionActions(msgspec.Struct, frozen=True, kw_only=True):
         path = self.conversation.log.path_to()
         found = next((entry for entry in reversed(path) if isinstance(entry, CompactionEntry)), None)
         if found is None:
-            raise RequestRefused(
+            raise SessionRequestRefused(
                 "Nothing on this branch has been compacted, so the full history is already there."
             )
         arrival = await self.navigation.go_to_entry(found.parent_id)

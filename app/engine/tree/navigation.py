@@ -8,23 +8,23 @@ from typing import Literal
 
 import msgspec
 
-from app.engine.context.context_parts import ContextParts
+from app.engine.context.context_parts import CompactionAndSummaryParts
 from app.engine.core.hook_results import NavigationOptions
 from app.engine.core.model_choice import NoModelChosen
-from app.engine.core.prompt_intake import SwitchCancelled
+from app.engine.core.prompt_intake import SessionSwitchCancelled
 from app.engine.core.session_core import SessionCore
-from app.engine.files.file_parts import FileParts
+from app.engine.files.file_parts import SessionFileParts
 from app.engine.goals.session_goal import SessionGoal
 from app.engine.jobs.background_jobs import JobTable
 from app.engine.mcp.session_servers import McpServers
-from app.engine.permissions.session_folders import SessionFolders
+from app.engine.permissions.session_folders import SessionAddedFolders
 from app.engine.planning.plan_mode import PlanMode
-from app.engine.preconditions import Preconditions
+from app.engine.preconditions import SessionPreconditions
 from app.engine.tree.session_paths import SessionPaths
 from app.sessions.context_projection import model_and_level_above
-from app.sessions.old_outputs import output_folders_of
+from app.sessions.old_command_outputs import command_output_folders_of
 from app.sessions.session_log import SessionLog
-from app.undo.change_records import RestoredData
+from app.undo.change_records import FileRestoreData
 from app.values.entries import BranchSummaryEntry
 from app.values.events import SessionReplaced
 from app.values.models import thinking_level
@@ -40,7 +40,7 @@ class NavigationResult(msgspec.Struct, frozen=True, kw_only=True):
     other entries."""
     summary: BranchSummaryEntry | None = None
     """The summary of the branch that was left; None without one."""
-    files: RestoredData | None = None
+    files: FileRestoreData | None = None
     """The result of restoring files; None if none were restored."""
 
 
@@ -49,14 +49,14 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
 
     core: SessionCore
     session_paths: SessionPaths
-    context: ContextParts
-    files: FileParts
+    context: CompactionAndSummaryParts
+    files: SessionFileParts
     jobs: JobTable
     planning: PlanMode
     goal: SessionGoal
-    folders: SessionFolders
+    folders: SessionAddedFolders
     servers: McpServers
-    preconditions: Preconditions
+    preconditions: SessionPreconditions
     stop_operations: Callable[[], Awaitable[None]]
     """A function that stops the running operations, and returns when they have ended."""
     enter_folder: Callable[[Path], Awaitable[None]]
@@ -76,7 +76,7 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
         if entry_id is not None:
             target = self.core.conversation.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
-        restored: list[RestoredData] = []
+        restored: list[FileRestoreData] = []
         stays = (
             None
             if wish.should_restore_files
@@ -115,7 +115,7 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
     # Other sessions
 
     async def start_new_session(self, parent: Path | None = None) -> None:
-        """Stops what is running and starts a new session; in memory if this one is. Raises `SwitchCancelled`."""
+        """Stops what is running and starts a new session; in memory if this one is. Raises `SessionSwitchCancelled`."""
         await self.stop_operations()
         if self.core.conversation.log.path is None:
             log = SessionLog.in_memory(self.session_paths.cwd)
@@ -129,14 +129,14 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
             await self.stop_operations()
             return
         log = self.session_paths.open_or_create(name)
-        log.require_cwd(self.session_paths.cwd)
+        log.require_usable_cwd(self.session_paths.cwd)
         await self.stop_operations()
         await self.open_session(log, "resume")
 
     async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
         """Continues in a copy of the session that ends before or at an entry. Returns False if an extension
         prevents it."""
-        from app.sessions.fork import clone_path, fork_before  # noqa: PLC0415  (with what reads whole sessions)
+        from app.sessions.fork import clone_session_path, fork_session_before  # noqa: PLC0415  (with what reads whole sessions)
 
         log = self.core.conversation.log
         if not await self.core.hooks.may_fork_session(entry_id, position):
@@ -149,9 +149,11 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
             self.session_paths.sync_policy,
         )
         if position == "before":
-            copy = fork_before(log, entry_id, folder, cwd=cwd, fsync=fsync)
+            copy = fork_session_before(log, entry_id, folder, cwd=cwd, fsync=fsync)
         else:
-            copy = clone_path(log, folder, leaf_id=None if is_here else entry_id, cwd=cwd, fsync=fsync)
+            copy = clone_session_path(
+                log, folder, leaf_id=None if is_here else entry_id, cwd=cwd, fsync=fsync
+            )
         await self.open_session(copy, "fork")
         return True
 
@@ -161,12 +163,12 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
         is_elsewhere = reason in ("new", "resume", "fork")
         if is_elsewhere and not await self.core.hooks.may_leave_session(reason, log.path):
             log.close()
-            raise SwitchCancelled("An extension prevented leaving this session.")
+            raise SessionSwitchCancelled("An extension prevented leaving this session.")
         await self.jobs.close(keep_pinned=True)
         self.core.queues.remove_generated_messages()
         self.core.deliveries.drop_messages_not_in(frozenset(), self.core.conversation.log.__contains__)
         self.core.conversation.switch_log(log).close()
-        self.core.workspace.artifacts.move_to_session(*output_folders_of(log))
+        self.core.workspace.artifacts.assign_to_session(*command_output_folders_of(log))
         if reason != "fork":  # a fork keeps the variables that its cells have defined
             self.core.workspace.end_kernel("Another session is open.")
         if not stays and not log.is_read_only and self.session_paths.is_of_other_folder(log):

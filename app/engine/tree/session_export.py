@@ -4,29 +4,31 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.sessions.session_log import SessionLog
 from app.values.entries import Entry
-from app.values.json_texts import with_texts
+from app.values.json_texts import replace_texts_in_json
 from app.values.wire import from_wire, to_wire
 
 if TYPE_CHECKING:
+    from app.sessions.export.entry_dispatch import TransformEntry
     from app.sessions.export.html_blocks import DrawCard
-    from app.sessions.export.walk import TransformEntry
 
-_UNMASKED_FIELDS = frozenset(
+_FIELDS_NEVER_MASKED = frozenset(
     ("id", "parentId", "timestamp", "data", "textSignature", "thinkingSignature", "thoughtSignature")
 )
 """The fields without readable text, which are not masked: pictures, and data of providers and of the tree."""
 
 
-def make_entry_masker(masking: SessionMask, folder: Path) -> "TransformEntry":
+def make_entry_masker(masking: SessionSecretMask, folder: Path) -> "TransformEntry":
     """Returns a function that masks the secrets of a session entry, also of entries by older or other programs."""
     masking.known_secrets.search_files(folder if folder.is_dir() else None)
 
     def masked(entry: Entry) -> Entry:
         wire = to_wire(entry)
-        changed = with_texts(wire, lambda text: masking.masked_text(text, "export"), but=_UNMASKED_FIELDS)
+        changed = replace_texts_in_json(
+            wire, lambda text: masking.masked_text(text, "export"), but=_FIELDS_NEVER_MASKED
+        )
         return entry if changed == wire else from_wire(changed, Entry)
 
     return masked

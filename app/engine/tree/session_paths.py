@@ -5,12 +5,17 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.core.session_options import sync_timing
+from app.engine.core.session_options import session_sync_timing
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.file.session_file import SyncPolicy
-from app.sessions.session_library import find_session, is_same_folder, latest_session, session_folder
+from app.sessions.session_library import (
+    find_session,
+    is_same_working_folder,
+    latest_session,
+    session_folder_of_project,
+)
 from app.sessions.session_log import SessionLog
-from tools.files.existence import exists
+from tools.files.path_existence import exists
 
 
 class SessionPaths(msgspec.Struct, kw_only=True):
@@ -27,7 +32,11 @@ class SessionPaths(msgspec.Struct, kw_only=True):
 
     def is_of_other_folder(self, log: SessionLog) -> bool:
         """Whether a session belongs to another folder that exists."""
-        return log.cwd.is_absolute() and not is_same_folder(str(log.cwd), self.cwd) and not log.is_cwd_gone
+        return (
+            log.cwd.is_absolute()
+            and not is_same_working_folder(str(log.cwd), self.cwd)
+            and not log.is_cwd_gone
+        )
 
     @property
     def sessions_root(self) -> Path:
@@ -41,11 +50,15 @@ class SessionPaths(msgspec.Struct, kw_only=True):
 
     @property
     def sync_policy(self) -> SyncPolicy:
-        return partial(sync_timing, self.effective_settings)
+        return partial(session_sync_timing, self.effective_settings)
 
     @property
     def project_folder(self) -> Path:
-        return self.sessions_root if self.is_root_custom else session_folder(self.sessions_root, self.cwd)
+        return (
+            self.sessions_root
+            if self.is_root_custom
+            else session_folder_of_project(self.sessions_root, self.cwd)
+        )
 
     def create_session(
         self, *, session_id: str | None = None, parent: Path | None = None, is_helper: bool = False
@@ -89,11 +102,11 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         path = latest_session(self.project_folder, self.cwd)
         return self.open_file(path) if path else None
 
-    def open_matching(self, id_or_path: str) -> SessionLog:
+    def open_session_matching(self, id_or_path: str) -> SessionLog:
         """Opens the session with this file or (part of an) id. Raises a `SessionError` when there is none."""
         return self.open_file(find_session(id_or_path, self.sessions_root, self.cwd))
 
-    def open_with_id(self, session_id: str) -> SessionLog:
+    def open_or_create_session_with_id(self, session_id: str) -> SessionLog:
         """Opens the session of this id in this project, or starts a new one."""
         for path in self.project_folder.glob(f"*_{session_id}.jsonl"):
             return self.open_file(path)
@@ -114,7 +127,9 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         """Copies all branches of a session file, to continue here or in the folder `about`; the source is only
         read."""
         cwd = about or self.cwd
-        folder = self.sessions_root if self.is_root_custom else session_folder(self.sessions_root, cwd)
+        folder = (
+            self.sessions_root if self.is_root_custom else session_folder_of_project(self.sessions_root, cwd)
+        )
         from app.sessions.fork import copy_session  # noqa: PLC0415  (a fork only)
 
         return self.open_file(copy_session(source, folder, cwd, session_id=session_id))

@@ -17,7 +17,7 @@ from app.engine.commands.session_command import (
 )
 from app.engine.context.branch_summary import NavigationOptions, NavigationStopped
 from app.engine.context.summariser import SummaryCancelled
-from app.engine.core.prompt_intake import SwitchCancelled
+from app.engine.core.prompt_intake import SessionSwitchCancelled
 from app.engine.session import Session
 from app.values.codec import encode, encode_json
 from app.values.content import text_of
@@ -46,7 +46,7 @@ async def switch_session(session: Session, session_path: str) -> response_data.M
 async def _catch_cancelled_switch(going: Awaitable[None]) -> response_data.Moved:
     try:
         await going
-    except SwitchCancelled:
+    except SessionSwitchCancelled:
         return {"cancelled": True}
     return {"cancelled": False}
 
@@ -70,10 +70,10 @@ branch = fork.with_alias("branch")
 
 @session_command("Continue in a copy of this branch")
 async def clone(session: Session) -> response_data.Moved:
-    return {"cancelled": not await clone_from(session, session.state.leaf_id)}
+    return {"cancelled": not await clone_session_to_entry(session, session.state.leaf_id)}
 
 
-async def clone_from(session: Session, entry_id: str | None) -> bool:
+async def clone_session_to_entry(session: Session, entry_id: str | None) -> bool:
     """Continues in a copy of the session down to an entry. Returns False if an extension prevents it."""
     if entry_id is None:
         raise UserError("Cannot clone session: no current entry selected")

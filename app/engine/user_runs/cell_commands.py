@@ -7,7 +7,7 @@ from app.engine.commands.session_command import omit_none_fields, require_text_f
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import UserCell
 from tools.files.paths import absolute_path
-from tools.results import ImagePart
+from tools.tool_result_values import ImagePart
 
 
 @session_command(

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.agent.tool_results import to_wire_outcome, validated_result
+from app.agent.tool_results import to_wire_tool_outcome, validated_tool_result
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
-from app.engine.secrets.session_mask import SessionMask
-from app.engine.tools.nested_calls import NestedCalls
+from app.engine.secrets.session_mask import SessionSecretMask
+from app.engine.tools.nested_calls import NestedToolCalls
 from app.engine.user_runs.exclusive_task import ExclusiveTask
 from app.engine.user_runs.user_shell import CommandBlocked, UserShell
-from app.values.cells import CELL_ENTRY_TYPE, content_to_data, user_cell_id
+from app.values.cells import CELL_ENTRY_TYPE, cell_output_to_data, user_cell_call_id
 from app.values.content import Image, Text, ToolCall, UserContent
 from app.values.events import EntryAppended, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import CustomMessage
 from app.values.user_errors import UserError
-from tools.base import ToolError
-from tools.results import ImagePart, Part, TextPart, ToolResult
 from tools.running.poll_interval import PollInterval
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
+from tools.tool_definition import ToolError
+from tools.tool_result_values import ImagePart, Part, TextPart, ToolResult
 
 if TYPE_CHECKING:
-    from tools.kernel.evaluation import EvalRun
+    from tools.kernel.eval_run import EvalRun
     from tools.kernel.session_kernel import KernelInfo
 
 _CELL_MASK_SOURCE = "your cell"
@@ -46,11 +46,11 @@ class UserCell(msgspec.Struct, frozen=True, kw_only=True):
 class UserCells(msgspec.Struct, eq=False):
     """Runs the user's Python cells, one at a time, and inspects the kernel."""
 
-    workspace: Workspace
+    workspace: SessionWorkspace
     conversation: Conversation
     hooks: Hooks
-    masking: SessionMask
-    nested_calls: NestedCalls
+    masking: SessionSecretMask
+    nested_calls: NestedToolCalls
     user_shell: UserShell
     """The part that holds messages until the current turn has ended."""
     event_bus: EventBus
@@ -72,7 +72,7 @@ class UserCells(msgspec.Struct, eq=False):
         exclude: bool = False,
     ) -> UserCell:
         """Runs a Python cell; the model reads it with the next request unless `exclude`. Raises `UserError`."""
-        call = ToolCall(id=user_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
+        call = ToolCall(id=user_cell_call_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
         if title:
             call.arguments["title"] = title
         result = await self.running_task.run(lambda: self._evaluate_cell(call, timeout, resets))
@@ -98,9 +98,13 @@ class UserCells(msgspec.Struct, eq=False):
             return False
         return await self.workspace.kernel().restart_kernel()
 
-    async def names_like(self, text: str) -> tuple[str, ...]:
+    async def kernel_names_starting_with(self, text: str) -> tuple[str, ...]:
         """Returns the names in the running Python kernel that start with `text`."""
-        return await self.workspace.kernel().completions_of(text) if self.workspace.has_kernel else ()
+        return (
+            await self.workspace.kernel().complete_kernel_expression(text)
+            if self.workspace.has_kernel
+            else ()
+        )
 
     async def run_notebook(self, path: Path, wanted: str = "") -> tuple[UserCell, ...]:
         """Runs the code cells of a notebook until one fails. `wanted` selects cells by number: `3`, `2-5`, `4-`."""
@@ -120,7 +124,7 @@ class UserCells(msgspec.Struct, eq=False):
 
     async def _evaluate_cell(self, call: ToolCall, timeout: float | None, resets: bool) -> ToolResult:
         # Imports the kernel and its texts and images, which most sessions never need.
-        from tools.kernel.evaluation import EvalRequest, EvalRun  # noqa: PLC0415
+        from tools.kernel.eval_run import EvalRequest, EvalRun  # noqa: PLC0415
 
         verdict = await self.hooks.before_tool(call, call.arguments, None)
         if verdict.is_blocked:
@@ -135,7 +139,7 @@ class UserCells(msgspec.Struct, eq=False):
                 ),
                 self.workspace,
                 call_id=None,
-                caller=self.nested_calls.caller_for(call.id),
+                caller=self.nested_calls.nested_caller_for(call.id),
             )
             if evaluation.kernel.job_id is not None and not resets:
                 raise UserError(
@@ -152,7 +156,7 @@ class UserCells(msgspec.Struct, eq=False):
             ToolExecutionEnd(
                 tool_call_id=call.id,
                 tool_name="eval",
-                result=to_wire_outcome(result),
+                result=to_wire_tool_outcome(result),
                 is_error=result.is_error,
                 duration_ms=round((time.monotonic() - started) * 1000),
             )
@@ -160,7 +164,7 @@ class UserCells(msgspec.Struct, eq=False):
         return result
 
     async def _await_evaluation(self, evaluation: "EvalRun", call: ToolCall) -> ToolResult:
-        from tools.kernel.eval_results import make_eval_result, make_progress_result  # noqa: PLC0415  (as above)
+        from tools.kernel.eval_results import make_eval_progress_result, make_eval_result  # noqa: PLC0415  (as above)
 
         running = asyncio.ensure_future(evaluation.run_all_cells())
         shown: tuple[str, list[str]] = ("", [])
@@ -172,22 +176,26 @@ class UserCells(msgspec.Struct, eq=False):
                 pace.update_interval(seen != shown)
                 if seen != shown and not running.done():
                     shown = seen
-                    progress = self._mask_result(make_progress_result(seen[0], evaluation.tool_calls), "")
+                    progress = self._mask_result(
+                        make_eval_progress_result(seen[0], evaluation.tool_calls), ""
+                    )
                     await self.event_bus.publish(
                         ToolExecutionUpdate(
                             tool_call_id=call.id,
                             tool_name="eval",
                             args=call.arguments,
-                            partial_result=to_wire_outcome(validated_result("eval", progress)),
+                            partial_result=to_wire_tool_outcome(validated_tool_result("eval", progress)),
                         )
                     )
             except asyncio.CancelledError:
-                evaluation.abort_run()
+                evaluation.abort_cells()
         try:
             result = make_eval_result(running.result(), self.workspace)
         except ToolError as problem:
             result = ToolResult(content=(TextPart(text=str(problem)),), is_error=True)
-        return await asyncio.to_thread(self._mask_result, validated_result("eval", result), _CELL_MASK_SOURCE)
+        return await asyncio.to_thread(
+            self._mask_result, validated_tool_result("eval", result), _CELL_MASK_SOURCE
+        )
 
     def _mask_result(self, result: ToolResult, where: str) -> ToolResult:
         def part(one: Part) -> Part:
@@ -209,7 +217,7 @@ class UserCells(msgspec.Struct, eq=False):
         content = tuple(map(_content_block, cell.result.content))
         if exclude:
             if not self.conversation.log.is_read_only:
-                data = {**details, "content": content_to_data(content)}
+                data = {**details, "content": cell_output_to_data(content)}
                 await self.event_bus.publish(
                     EntryAppended(entry=self.conversation.record_custom_entry(CELL_ENTRY_TYPE, data))
                 )

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from app.engine.core.session_core import SessionCore
-from app.engine.secrets.session_mask import SessionMask
-from app.engine.tools.nested_calls import NestedCalls
+from app.engine.secrets.session_mask import SessionSecretMask
+from app.engine.tools.nested_calls import NestedToolCalls
 from app.engine.user_runs.user_cells import UserCells
 from app.engine.user_runs.user_shell import UserShell
 
@@ -13,7 +13,12 @@ class UserRunParts:
     """The parts of a session that run the user's shell commands and Python cells."""
 
     def __init__(
-        self, core: SessionCore, nested: NestedCalls, masking: SessionMask, *, has_turn: Callable[[], bool]
+        self,
+        core: SessionCore,
+        nested: NestedToolCalls,
+        masking: SessionSecretMask,
+        *,
+        has_turn: Callable[[], bool],
     ) -> None:
         self.shell = UserShell(
             core.workspace, core.conversation, core.hooks, masking, core.event_bus, is_turn_running=has_turn

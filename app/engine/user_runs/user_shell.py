@@ -9,26 +9,26 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
-from app.engine.core.prompt_intake import RequestRefused
-from app.engine.secrets.session_mask import SessionMask
+from app.engine.core.prompt_intake import SessionRequestRefused
+from app.engine.secrets.session_mask import SessionSecretMask
 from app.engine.user_runs.exclusive_task import ExclusiveTask
 from app.values.events import BashExecutionUpdate, MessageEnd
 from app.values.messages import BashExecutionMessage, CustomMessage
 from tools.running.user_shell.user_commands import run_user_command
-from tools.workspace import Workspace
+from tools.session_workspace import SessionWorkspace
 
 
-class CommandBlocked(RequestRefused):
+class CommandBlocked(SessionRequestRefused):
     """Raised if an extension blocked a shell command or Python cell of the user."""
 
 
 class UserShell(msgspec.Struct, eq=False):
     """Runs the user's shell commands and records their results."""
 
-    workspace: Workspace
+    workspace: SessionWorkspace
     conversation: Conversation
     hooks: Hooks
-    masking: SessionMask
+    masking: SessionSecretMask
     event_bus: EventBus
     is_turn_running: Callable[[], bool]
     """A function that returns whether a turn is running; the user's commands are recorded after it."""

@@ -32,16 +32,16 @@ from app.extensions.public import (
 )
 
 if TYPE_CHECKING:
-    from tools.filemap.rendering.map_messages import KnownOutlines, MapMessage
+    from tools.filemap.rendering.file_map_messages import FileMapMessage, OutlinesKnownToReaders
 
-COLLAPSED_MAP_LINES = 24
+COLLAPSED_FOLDER_MAP_LINES = 24
 """Lines of a requested map that show before it is expanded."""
-FILE_MAP_TYPE = "file-map"
-FOLDER_MAP_TYPE = "repository-map"
+FILE_MAP_MESSAGE_TYPE = "file-map"
+FOLDER_MAP_CUSTOM_TYPE = "repository-map"
 """The message type of a folder's map, requested or sent beside the first prompt. bayou makes it; this
 extension draws it."""
-MAX_REQUESTED_MAP_BYTES = 50 * 1024
-MAX_BATCH_BYTES = 24 * 1024
+MAX_REQUESTED_FILE_MAP_BYTES = 50 * 1024
+MAX_FILE_MAP_BYTES_PER_ANSWER = 24 * 1024
 """The limit for all maps of one answer's reads together."""
 
 
@@ -53,7 +53,7 @@ class PartlyReadFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     last_line: int
 
 
-class SentMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SentFileMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The details of a map that was sent."""
 
     file_path: str = ""
@@ -69,7 +69,7 @@ class SentMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     line."""
 
 
-class MapBudget:
+class FileMapBudget:
     """Divides the room for maps among the reads of one answer, and keeps the maps sent that are not yet in
     the context.
 
@@ -77,37 +77,37 @@ class MapBudget:
     """
 
     def __init__(self) -> None:
-        self._bytes_left, self._calls_left = MAX_BATCH_BYTES, 1
+        self._bytes_left, self._calls_left = MAX_FILE_MAP_BYTES_PER_ANSWER, 1
         self.calls: tuple[ToolCall, ...] = ()
         """The calls of an answer with several, until `count` has found how many of them read a file."""
         self._turns: dict[str, asyncio.Lock] = {}
-        self.sent_maps: list[SentMap] = []
+        self.sent_maps: list[SentFileMap] = []
 
     def begin_answer(self, message: AssistantMessage) -> None:
-        self._bytes_left, self._turns, self.sent_maps = MAX_BATCH_BYTES, {}, []
+        self._bytes_left, self._turns, self.sent_maps = MAX_FILE_MAP_BYTES_PER_ANSWER, {}, []
         self._calls_left = 1
         self.calls = message.tool_calls if len(message.tool_calls) > 1 else ()
 
-    def read_lock(self, path: str) -> asyncio.Lock:
+    def file_read_lock(self, path: str) -> asyncio.Lock:
         """Returns the lock for a file's reads, so that the second read sees which map the first one got."""
         return self._turns.setdefault(path, asyncio.Lock())
 
-    def count_reads(self, effects_of: Callable[[str, dict[str, Any]], Effects | None]) -> None:
+    def count_whole_file_reads(self, effects_of: Callable[[str, dict[str, Any]], Effects | None]) -> None:
         """Counts the calls that read a whole file. Runs once per answer, when the first map is wanted."""
         plain = [call for call in self.calls if len(call.arguments) == 1]
         effects = (effects_of(call.name, call.arguments) for call in plain)
         self._calls_left = sum(1 for one in effects if one is not None and one.reads)
         self.calls = ()
 
-    def take_share(self, most: int) -> int:
+    def take_budget_share(self, most: int) -> int:
         share = min(most, self._bytes_left // max(1, self._calls_left))
         self._calls_left -= 1
         self._bytes_left -= share
         return share
 
-    def return_unused_share(self, told: "MapMessage", share: int) -> None:
+    def return_unused_budget_share(self, told: "FileMapMessage", share: int) -> None:
         self._bytes_left += max(0, share - len(told.text.encode("utf-8", "replace")))
-        given = parse_sent_map(told.details)
+        given = parse_sent_file_map(told.details)
         if given is not None:
             self.sent_maps.append(given)
 
@@ -116,9 +116,9 @@ class FileMapBuilder:
     """Builds and formats the maps of one session; the parsers are loaded when the first file needs them."""
 
     def __init__(self) -> None:
-        self._known_outlines: KnownOutlines | None = None
+        self._known_outlines: OutlinesKnownToReaders | None = None
 
-    async def build_map(
+    async def build_file_map(
         self,
         path: Path,
         context: Context,
@@ -126,32 +126,32 @@ class FileMapBuilder:
         most: int | None = None,
         page: tuple[int, int] | None = None,
         given: Callable[[], tuple[str, str] | None] = lambda: None,
-    ) -> "MapMessage":
+    ) -> "FileMapMessage":
         """Builds the map in a thread and stops when the caller is cancelled. `given` looks through the whole
         context for maps sent before. Raises `OSError`."""
         stop = threading.Event()
 
-        def make() -> "MapMessage":
-            from tools.filemap.file_mapper import map_file  # noqa: PLC0415  (as above)
-            from tools.filemap.map_cache import shared_map_cache  # noqa: PLC0415  (parsers; most sessions start without)
-            from tools.filemap.rendering.map_messages import (  # noqa: PLC0415  (as above)
-                KnownOutlines,
+        def make() -> "FileMapMessage":
+            from tools.filemap.file_mapper import make_file_map  # noqa: PLC0415  (as above)
+            from tools.filemap.map_cache import shared_file_map_cache  # noqa: PLC0415  (parsers; most sessions start without)
+            from tools.filemap.rendering.file_map_messages import (  # noqa: PLC0415  (as above)
+                OutlinesKnownToReaders,
                 ReaderOutlineState,
-                make_map_message,
+                make_file_map_message,
             )
-            from tools.filemap.rendering.map_rendering import map_budget_for_window  # noqa: PLC0415  (as above)
+            from tools.filemap.rendering.file_map_rendering import file_map_byte_budget  # noqa: PLC0415  (as above)
 
-            self._known_outlines = self._known_outlines or KnownOutlines()
+            self._known_outlines = self._known_outlines or OutlinesKnownToReaders()
             seconds, standing = settings.get("timeLimitMs", 2000) / 1000, given()
             model, cache = context.model, context.cache_dir
             window = model.context_window if model is not None else None
-            kept = shared_map_cache(cache / "maps") if cache is not None else None
-            outline = map_file(path, deadline_seconds=seconds, cancel=stop.is_set, cache=kept)
-            return make_map_message(
+            kept = shared_file_map_cache(cache / "maps") if cache is not None else None
+            outline = make_file_map(path, deadline_seconds=seconds, cancel=stop.is_set, cache=kept)
+            return make_file_map_message(
                 msgspec.structs.replace(outline, path=_display_path(path, context.cwd)),
                 path,
-                budget_bytes=map_budget_for_window(
-                    window, most or MAX_REQUESTED_MAP_BYTES, is_asked=most is None
+                budget_bytes=file_map_byte_budget(
+                    window, most or MAX_REQUESTED_FILE_MAP_BYTES, is_asked=most is None
                 ),
                 page=page,
                 standing=ReaderOutlineState(map_digest=standing[0], message_digest=standing[1])
@@ -167,9 +167,9 @@ class FileMapBuilder:
 
 
 def extension(api: ExtensionApi) -> None:
-    api.message_renderer(FILE_MAP_TYPE, draw_file_map)
-    api.message_renderer(FOLDER_MAP_TYPE, draw_folder_map)
-    mapper, batch = FileMapBuilder(), MapBudget()
+    api.message_renderer(FILE_MAP_MESSAGE_TYPE, draw_file_map)
+    api.message_renderer(FOLDER_MAP_CUSTOM_TYPE, draw_folder_map)
+    mapper, batch = FileMapBuilder(), FileMapBudget()
 
     @api.on("message_end")
     def begin(event: MessageEnded, context: Context) -> None:
@@ -189,20 +189,22 @@ def extension(api: ExtensionApi) -> None:
     ) -> None:
         page = (wanted.first_line, wanted.last_line)
         if batch.calls:
-            batch.count_reads(context.session.effects_of)
-        async with batch.read_lock(wanted.path):
-            share = batch.take_share(settings.get("maxBytes", 8192))
+            batch.count_whole_file_reads(context.session.effects_of)
+        async with batch.file_read_lock(wanted.path):
+            share = batch.take_budget_share(settings.get("maxBytes", 8192))
 
             def given() -> tuple[str, str] | None:
-                return latest_map_digests(wanted.path, [*maps_in_context(context), *batch.sent_maps])
+                return latest_file_map_digests(
+                    wanted.path, [*file_maps_in_context(context), *batch.sent_maps]
+                )
 
             try:
-                told = await mapper.build_map(Path(wanted.path), context, settings, share, page, given)
+                told = await mapper.build_file_map(Path(wanted.path), context, settings, share, page, given)
             except OSError:
                 return  # gone or unreadable since it was read; the result of the read reports that
-            batch.return_unused_share(told, share)
+            batch.return_unused_budget_share(told, share)
         await api.send_message(
-            FILE_MAP_TYPE, told.text, details=told.details, deliver_as="aside", call_id=call_id
+            FILE_MAP_MESSAGE_TYPE, told.text, details=told.details, deliver_as="aside", call_id=call_id
         )
 
     @api.command("map", description="Outline of a file, for you and the model: /map FILE")
@@ -223,14 +225,14 @@ def extension(api: ExtensionApi) -> None:
             context.ui.notify(told, "warning")
             return
         try:
-            told = await mapper.build_map(
+            told = await mapper.build_file_map(
                 _absolute_path(context.cwd, name), context, context.settings.get("fileMaps", {})
             )
         except OSError as problem:
             context.ui.notify(f"/map {name}: {problem.strerror or problem}", "error")
             return
         await api.send_message(
-            FILE_MAP_TYPE, told.text, details={**told.details, "asked": True}, deliver_as="steer"
+            FILE_MAP_MESSAGE_TYPE, told.text, details={**told.details, "asked": True}, deliver_as="steer"
         )
 
 
@@ -248,24 +250,24 @@ def partly_read_file(event: ToolResultPayload) -> PartlyReadFile | None:
         return None
 
 
-def parse_sent_map(details: Any) -> SentMap | None:
+def parse_sent_file_map(details: Any) -> SentFileMap | None:
     try:
-        return msgspec.convert(details, SentMap)
+        return msgspec.convert(details, SentFileMap)
     except msgspec.ValidationError:
         return None
 
 
-def maps_in_context(context: Context) -> list[SentMap]:
+def file_maps_in_context(context: Context) -> list[SentFileMap]:
     """Returns the maps in the context: those of this branch that no compaction has removed."""
     found = [
-        parse_sent_map(message.details)
+        parse_sent_file_map(message.details)
         for message in context.session.messages()
-        if isinstance(message, CustomMessage) and message.custom_type == FILE_MAP_TYPE
+        if isinstance(message, CustomMessage) and message.custom_type == FILE_MAP_MESSAGE_TYPE
     ]
     return [given for given in found if given is not None]
 
 
-def latest_map_digests(path: str, given: list[SentMap]) -> tuple[str, str] | None:
+def latest_file_map_digests(path: str, given: list[SentFileMap]) -> tuple[str, str] | None:
     """Returns the digests of the file's latest map and of its latest update."""
     of_file = [each for each in given if each.file_path == path and each.digest]
     if not of_file:
@@ -288,7 +290,7 @@ def draw_file_map(message: CustomMessage, expanded: bool) -> View:
 
     A map that the user requested shows its beginning at once.
     """
-    given = parse_sent_map(message.details) or SentMap()
+    given = parse_sent_file_map(message.details) or SentFileMap()
     text = text_of(message.content)
     name = Path(given.file_path).name
     if given.since:
@@ -301,7 +303,7 @@ def draw_file_map(message: CustomMessage, expanded: bool) -> View:
         symbols=tuple(map_symbols(given, text)),
     )
     summary = f"{given.total_lines:,} lines · {given.symbol_count:,} symbols · {given.language or 'text'}"
-    shown = COLLAPSED_MAP_LINES if given.asked else 0
+    shown = COLLAPSED_FOLDER_MAP_LINES if given.asked else 0
     return View(title="map", subject=name, summary=summary, body=(block,), collapsed_lines=shown)
 
 
@@ -317,11 +319,11 @@ def draw_folder_map(message: CustomMessage, expanded: bool) -> View:
         subject=str(details.get("folder", "")),
         summary=f"{lines:,} lines",
         body=(TextBlock(text=text),),
-        collapsed_lines=COLLAPSED_MAP_LINES,
+        collapsed_lines=COLLAPSED_FOLDER_MAP_LINES,
     )
 
 
-def map_symbols(given: SentMap, text: str) -> list[MapSymbol]:
+def map_symbols(given: SentFileMap, text: str) -> list[MapSymbol]:
     """Returns the symbols that have a line, as links to their place in the file."""
     lines = text.split("\n")
     found: list[MapSymbol] = []

@@ -21,15 +21,15 @@ from app.extensions.public import (
     text_of,
 )
 from app.resources.context_files import CONTEXT_FILE_NAMES, nested_context_files
-from app.resources.context_imports import follow_imports, project_imports_test
-from app.resources.paths import Paths
+from app.resources.context_imports import make_project_import_test, read_context_file_imports
+from app.resources.paths import BayouPaths
 from app.resources.text_files import read_text
 from app.values.user_errors import FileError
 
-NESTED_CONTEXT_TYPE = "nested-context"
-MAX_NESTED_CHARS = 20_000
+NESTED_CONTEXT_MESSAGE_TYPE = "nested-context"
+MAX_NESTED_CONTEXT_FILE_CHARS = 20_000
 """Limit of the text of one file with its imports."""
-_PATH_ARGUMENTS = ("path", "paths", "changes", "input")
+_TOOL_PATH_ARGUMENTS = ("path", "paths", "changes", "input")
 
 
 class _NestedContextSender:
@@ -47,7 +47,7 @@ class _NestedContextSender:
         self._seen_folders.clear()
 
     async def handle_tool_result(self, event: ToolResultPayload, context: Context) -> None:
-        if event.is_error or not any(name in event.input for name in _PATH_ARGUMENTS):
+        if event.is_error or not any(name in event.input for name in _TOOL_PATH_ARGUMENTS):
             return
         folder = _folder_in_arguments(event.input)
         if folder is not None and (not folder or folder in self._seen_folders):
@@ -56,7 +56,7 @@ class _NestedContextSender:
             return
         if not (context.is_project_trusted() or context.has_nothing_to_trust()):
             return
-        paths = Paths.from_env(os.environ, context.cwd)
+        paths = BayouPaths.from_env(os.environ, context.cwd)
         paths.added_folders.paths = context.added_folders
         found = await asyncio.to_thread(_touched_context_files, event, context, paths)
         if folder is not None:
@@ -67,7 +67,7 @@ class _NestedContextSender:
             message.details.get("path")
             for message in context.session.messages()
             if isinstance(message, CustomMessage)
-            and message.custom_type == NESTED_CONTEXT_TYPE
+            and message.custom_type == NESTED_CONTEXT_MESSAGE_TYPE
             and isinstance(message.details, dict)
         }
         for file in found:
@@ -77,7 +77,7 @@ class _NestedContextSender:
             self._sent_files.add(name)
             await self._send_context_file(file, event.tool_call_id, context, paths)
 
-    async def _send_context_file(self, file: Path, call_id: str, context: Context, paths: Paths) -> None:
+    async def _send_context_file(self, file: Path, call_id: str, context: Context, paths: BayouPaths) -> None:
         try:
             text = await asyncio.to_thread(_text_with_imports, file, paths)
         except FileError as problem:
@@ -86,12 +86,16 @@ class _NestedContextSender:
         if not text:
             return
         shown = paths.shown(file)
-        if len(text) > MAX_NESTED_CHARS:
-            text = f"{text[:MAX_NESTED_CHARS]}\n[The rest of {shown} was cut; read it when you need it.]"
+        if len(text) > MAX_NESTED_CONTEXT_FILE_CHARS:
+            text = f"{text[:MAX_NESTED_CONTEXT_FILE_CHARS]}\n[The rest of {shown} was cut; read it when you need it.]"
         block = f'<project_instructions path="{shown}">\n{text}\n</project_instructions>'
         body = f"For files in {paths.shown(file.parent)}:\n\n{block}"
         await self._api.send_message(
-            NESTED_CONTEXT_TYPE, body, details={"path": str(file)}, deliver_as="aside", call_id=call_id
+            NESTED_CONTEXT_MESSAGE_TYPE,
+            body,
+            details={"path": str(file)},
+            deliver_as="aside",
+            call_id=call_id,
         )
 
 
@@ -102,7 +106,7 @@ def _folder_in_arguments(arguments: Mapping[str, Any]) -> str | None:
     return path.rpartition("/")[0] if isinstance(path, str) and not path.startswith("~") else None
 
 
-def _touched_context_files(event: ToolResultPayload, context: Context, paths: Paths) -> list[Path]:
+def _touched_context_files(event: ToolResultPayload, context: Context, paths: BayouPaths) -> list[Path]:
     """Returns the context files for the files that a call touched, the outermost first. A context file that the
     call itself touched is known to the model."""
     effects = context.session.effects_of(event.tool_name, event.input)
@@ -117,15 +121,17 @@ def _touched_context_files(event: ToolResultPayload, context: Context, paths: Pa
     return list(found)
 
 
-def _text_with_imports(file: Path, paths: Paths) -> str:
+def _text_with_imports(file: Path, paths: BayouPaths) -> str:
     text = (read_text(file) or "").strip()
-    imported = follow_imports(file, text, home=paths.home, may_import=project_imports_test(paths))
+    imported = read_context_file_imports(
+        file, text, home=paths.home, may_import=make_project_import_test(paths)
+    )
     return "\n\n".join([text, *(f"{paths.shown(one.path)}:\n\n{one.text}" for one in imported.files)])
 
 
 def extension(api: ExtensionApi) -> None:
     nested = _NestedContextSender(api)
-    api.message_renderer(NESTED_CONTEXT_TYPE, _draw_instructions)
+    api.message_renderer(NESTED_CONTEXT_MESSAGE_TYPE, _draw_instructions)
     api.on("tool_result", nested.handle_tool_result)
     api.on("agent_settled", nested.forget_sent_files)
 

@@ -23,8 +23,8 @@ from app.extensions.public import (
     text_of,
 )
 
-READ_RECOVERY_TYPE = "read-recovery"
-SKIPPED_RESULT_TEXT = "Skipped due to queued user message."
+READ_RECOVERY_MESSAGE_TYPE = "read-recovery"
+SKIPPED_CALL_RESULT_TEXT = "Skipped due to queued user message."
 
 
 class SkippedRead(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class SkippedRead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def extension(api: ExtensionApi) -> None:
-    api.message_renderer(READ_RECOVERY_TYPE, _draw_recovered_reads)
+    api.message_renderer(READ_RECOVERY_MESSAGE_TYPE, _draw_recovered_reads)
 
     @api.on("turn_end")
     def recover(event: TurnEnded, context: Context) -> Awaitable[None] | None:
@@ -55,8 +55,8 @@ def extension(api: ExtensionApi) -> None:
 
     async def ask_again(skipped: tuple[SkippedRead, ...]) -> None:
         await api.send_message(
-            READ_RECOVERY_TYPE,
-            recovery_text(skipped),
+            READ_RECOVERY_MESSAGE_TYPE,
+            read_recovery_text(skipped),
             details={"reads": [{"path": read.path, "arguments": read.arguments} for read in skipped]},
             deliver_as="follow_up",
         )
@@ -69,7 +69,9 @@ def skipped_reads(
 ) -> tuple[SkippedRead, ...]:
     """Returns the skipped reads of this message, in call order, each once."""
     skipped = {
-        result.tool_call_id for result in results if text_of(result.content).strip() == SKIPPED_RESULT_TEXT
+        result.tool_call_id
+        for result in results
+        if text_of(result.content).strip() == SKIPPED_CALL_RESULT_TEXT
     }
     found: list[SkippedRead] = []
     for call in message.tool_calls:
@@ -83,7 +85,7 @@ def skipped_reads(
     return tuple(found)
 
 
-def recovery_text(reads: tuple[SkippedRead, ...]) -> str:
+def read_recovery_text(reads: tuple[SkippedRead, ...]) -> str:
     lines = "\n".join(f"- {read.call_text}" for read in reads)
     return (
         "These reads were skipped when a message came in between, and nothing of them was read:\n"

@@ -28,16 +28,27 @@ from app.extensions.public import (
     View,
     text_of,
 )
-from app.resources.paths import Paths
-from app.resources.rules.rule_files import RULE_SOURCES, Rule, Rules, UnknownRule, find_rules
-from app.resources.rules.rule_scopes import matches_glob
-from app.resources.rules.rule_watch import RuleViolation, RuleWatch, interruption_text, reminder_text
-from app.resources.system_prompt import rules_section
+from app.resources.paths import BayouPaths
+from app.resources.rules.rule_files import (
+    AGENT_RULE_SOURCES,
+    AgentRule,
+    AgentRules,
+    UnknownAgentRule,
+    find_agent_rules,
+)
+from app.resources.rules.rule_scopes import path_matches_glob
+from app.resources.rules.rule_watch import (
+    RuleViolation,
+    RuleViolationWatcher,
+    rule_interruption_text,
+    rule_reminder_text,
+)
+from app.resources.system_prompt import prompt_rules_section
 
-RULE_VIOLATION_TYPE = "rule-violation"
-PROJECT_RULE_TYPE = "project-rule"
+RULE_VIOLATION_MESSAGE_TYPE = "rule-violation"
+PROJECT_RULE_MESSAGE_TYPE = "project-rule"
 RULE_URL_PREFIX = "rule://"
-RULES_SECTION = "project_rules"
+RULES_PROMPT_SECTION = "project_rules"
 
 
 class _SessionRuleState:
@@ -45,8 +56,8 @@ class _SessionRuleState:
 
     def __init__(self, api: ExtensionApi) -> None:
         self._api = api
-        self.rules = Rules()
-        self.watch = RuleWatch(())
+        self.rules = AgentRules()
+        self.watch = RuleViolationWatcher(())
         self.calls: dict[int, str] = {}
         self.reminders: dict[str, RuleViolation] = {}
         self.sent_rules: set[str] = set()
@@ -57,18 +68,18 @@ class _SessionRuleState:
 
     def read_rules(self, context: Context) -> None:
         self._last_settings = wishes = self._current_settings()
-        paths = Paths.from_env(os.environ, context.cwd)
-        self.rules, section = Rules(), ""
+        paths = BayouPaths.from_env(os.environ, context.cwd)
+        self.rules, section = AgentRules(), ""
         if wishes.get("enabled", True):
-            sources = wishes.get("sources", RULE_SOURCES)
-            self.rules = find_rules(paths, is_trusted=context.is_project_trusted(), sources=sources)
-            section = rules_section(*self.rules.prompt_rules())
+            sources = wishes.get("sources", AGENT_RULE_SOURCES)
+            self.rules = find_agent_rules(paths, is_trusted=context.is_project_trusted(), sources=sources)
+            section = prompt_rules_section(*self.rules.prompt_rules())
         if section:
-            context.prompt_sections[RULES_SECTION] = section
+            context.prompt_sections[RULES_PROMPT_SECTION] = section
         else:
-            context.prompt_sections.pop(RULES_SECTION, None)
+            context.prompt_sections.pop(RULES_PROMPT_SECTION, None)
         watched = self.rules.rules if wishes.get("interrupt", True) else ()
-        self.watch = RuleWatch(watched, repeat_gap_turns=wishes.get("repeatGapTurns", 10))
+        self.watch = RuleViolationWatcher(watched, repeat_gap_turns=wishes.get("repeatGapTurns", 10))
         self._register_hooks()
         for problem in self.rules.problems:
             context.ui.notify(problem, "warning")
@@ -129,7 +140,7 @@ class _SessionRuleState:
             for file in (*touched.reads, *touched.writes, *touched.stages) if touched is not None else ():
                 await self.send_matching_rules(_relative_path(file, context.cwd), event.tool_call_id, context)
         hit = self.reminders.pop(event.tool_call_id, None)
-        return ToolResultAnswer(content=(Text(text=reminder_text(hit)), *event.content)) if hit else None
+        return ToolResultAnswer(content=(Text(text=rule_reminder_text(hit)), *event.content)) if hit else None
 
     # Violations and new rules
 
@@ -154,12 +165,12 @@ class _SessionRuleState:
         self.watch.finish_answer()
         self._report_problems(context)
 
-    def unsent_rules_for(self, path: str, context: Context) -> list[Rule]:
+    def unsent_rules_for(self, path: str, context: Context) -> list[AgentRule]:
         """Returns the rules that match a file and are not in the context."""
         about = [
             rule
             for rule in self.rules.rules_with_globs()
-            if any(matches_glob(path, glob) for glob in rule.globs)
+            if any(path_matches_glob(path, glob) for glob in rule.globs)
         ]
         if not about:
             return []
@@ -167,7 +178,7 @@ class _SessionRuleState:
             message.details.get("rule")
             for message in context.session.messages()
             if isinstance(message, CustomMessage)
-            and message.custom_type == PROJECT_RULE_TYPE
+            and message.custom_type == PROJECT_RULE_MESSAGE_TYPE
             and isinstance(message.details, dict)
         }
         return [rule for rule in about if rule.name not in standing and rule.name not in self.sent_rules]
@@ -178,7 +189,7 @@ class _SessionRuleState:
             text = f'For {path} this rule counts:\n\n<rule name="{rule.name}">\n{rule.content}\n</rule>'
             details = {"rule": rule.name, "path": str(rule.path), "file": path}
             await self._api.send_message(
-                PROJECT_RULE_TYPE, text, details=details, deliver_as="aside", call_id=call_id
+                PROJECT_RULE_MESSAGE_TYPE, text, details=details, deliver_as="aside", call_id=call_id
             )
 
     async def _apply_rule(self, index: int, hit: RuleViolation) -> None:
@@ -188,9 +199,9 @@ class _SessionRuleState:
             return
         self.watch.finish_answer()
         details = {"rule": hit.rule.name, "path": str(hit.rule.path), "matched": hit.matched}
-        if not self._api.interrupt(RULE_VIOLATION_TYPE, interruption_text(hit), details=details):
-            text = interruption_text(hit, was_stopped=False)
-            await self._api.send_message(RULE_VIOLATION_TYPE, text, details=details)
+        if not self._api.interrupt(RULE_VIOLATION_MESSAGE_TYPE, rule_interruption_text(hit), details=details):
+            text = rule_interruption_text(hit, was_stopped=False)
+            await self._api.send_message(RULE_VIOLATION_MESSAGE_TYPE, text, details=details)
 
     def _report_problems(self, context: Context) -> None:
         for problem in self.watch.take_problems():
@@ -199,8 +210,8 @@ class _SessionRuleState:
 
 def extension(api: ExtensionApi) -> None:
     state = _SessionRuleState(api)
-    api.message_renderer(RULE_VIOLATION_TYPE, _draw_rule_violation)
-    api.message_renderer(PROJECT_RULE_TYPE, _draw_added_rule)
+    api.message_renderer(RULE_VIOLATION_MESSAGE_TYPE, _draw_rule_violation)
+    api.message_renderer(PROJECT_RULE_MESSAGE_TYPE, _draw_added_rule)
 
     @api.on("session_start")
     def start(event: Any, context: Context) -> None:
@@ -216,10 +227,10 @@ def _relative_path(path: str, folder: Path) -> str:
     return path if inside.startswith("..") else inside
 
 
-def _rule_text_result(rules: Rules, name: str) -> ToolResultAnswer:
+def _rule_text_result(rules: AgentRules, name: str) -> ToolResultAnswer:
     try:
         return ToolResultAnswer(content=(Text(text=rules.rule_text(name)),), details={}, is_error=False)
-    except UnknownRule as problem:
+    except UnknownAgentRule as problem:
         return ToolResultAnswer(content=(Text(text=str(problem)),), is_error=True)
 
 

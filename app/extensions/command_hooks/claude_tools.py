@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from app.resources.claude_tool_names import CLAUDE_TOOL_NAMES
-from tools.effects import Effects
+from app.resources.claude_tool_names import CLAUDE_CODE_TOOL_NAMES
+from tools.call_effects import Effects
 
 _FILE_PATH_FIELD = "file_path"
-_TASK_FIELDS = {"subagent_type": "agent", "description": "title"}
+_BAYOU_FIELD_BY_TASK_FIELD = {"subagent_type": "agent", "description": "title"}
 """Fields of a task for a helper, and bayou's names for them."""
 
 
@@ -26,16 +26,16 @@ class ClaudeTool(msgspec.Struct, frozen=True, kw_only=True):
         return not {"Read", "Edit", "Write"}.isdisjoint(self.names)
 
     @property
-    def is_task(self) -> bool:
+    def is_task_tool(self) -> bool:
         """Whether its input has `subagent_type` and `description`."""
         return "Task" in self.names
 
 
-def claude_tool(name: str, effects: Effects | None) -> ClaudeTool:
+def claude_tool_for(name: str, effects: Effects | None) -> ClaudeTool:
     """Returns the names that Claude Code has for a tool, found by the tool's name or its effects."""
-    names = CLAUDE_TOOL_NAMES.get(name, ())
+    names = CLAUDE_CODE_TOOL_NAMES.get(name, ())
     if not names and effects is not None:
-        names = CLAUDE_TOOL_NAMES.get(effects.acts_as, ())
+        names = CLAUDE_CODE_TOOL_NAMES.get(effects.acts_as, ())
         if not names and effects.runs is not None and effects.runs.language == "shell":
             names = ("Bash",)
         elif not names and (effects.writes or effects.stages):
@@ -43,7 +43,9 @@ def claude_tool(name: str, effects: Effects | None) -> ClaudeTool:
     return ClaudeTool(names=names)
 
 
-def claude_input(tool: ClaudeTool, arguments: Mapping[str, Any], effects: Effects | None) -> dict[str, Any]:
+def to_claude_tool_input(
+    tool: ClaudeTool, arguments: Mapping[str, Any], effects: Effects | None
+) -> dict[str, Any]:
     """Returns a tool call's arguments with the fields of Claude Code's tool added, for hook scripts."""
     told = dict(arguments)
     if tool.has_file_path:
@@ -51,8 +53,8 @@ def claude_input(tool: ClaudeTool, arguments: Mapping[str, Any], effects: Effect
         path = paths[0] if paths else arguments.get("path")
         if path is not None:
             told[_FILE_PATH_FIELD] = path
-    if tool.is_task:
-        told |= {theirs: arguments.get(ours) for theirs, ours in _TASK_FIELDS.items()}
+    if tool.is_task_tool:
+        told |= {theirs: arguments.get(ours) for theirs, ours in _BAYOU_FIELD_BY_TASK_FIELD.items()}
     edits = arguments.get("edits")
     if isinstance(edits, list) and len(edits) == 1 and isinstance(edits[0], dict):
         edit: dict[str, Any] = edits[0]
@@ -60,7 +62,7 @@ def claude_input(tool: ClaudeTool, arguments: Mapping[str, Any], effects: Effect
     return told
 
 
-def bayou_input(
+def from_claude_tool_input(
     arguments: Mapping[str, Any], told: Mapping[str, Any], answered: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Returns a tool call's arguments with the changes that a hook script made. Fields that the script left out or
@@ -70,7 +72,11 @@ def bayou_input(
     if _FILE_PATH_FIELD in changes and _FILE_PATH_FIELD in told and "path" in arguments:
         own["path"] = changes.pop(_FILE_PATH_FIELD)
     if "subagent_type" in told:
-        own |= {ours: changes.pop(theirs) for theirs, ours in _TASK_FIELDS.items() if theirs in changes}
+        own |= {
+            ours: changes.pop(theirs)
+            for theirs, ours in _BAYOU_FIELD_BY_TASK_FIELD.items()
+            if theirs in changes
+        }
     if "old_string" in told:
         edit = dict(arguments["edits"][0])
         for theirs, ours in (("old_string", "oldText"), ("new_string", "newText")):

@@ -11,30 +11,34 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from app.extensions.api import ExtensionApi
-from app.extensions.command_hooks.claude_tools import bayou_input, claude_input, claude_tool
-from app.extensions.command_hooks.hook_answers import HookAnswer
+from app.extensions.command_hooks.claude_tools import (
+    claude_tool_for,
+    from_claude_tool_input,
+    to_claude_tool_input,
+)
+from app.extensions.command_hooks.hook_answers import CommandHookAnswer
 from app.extensions.command_hooks.hook_list import (
     NO_HOOKS_TEXT,
-    answer_text,
-    hook_input,
-    hook_lines,
-    sample_input,
+    format_hook_table_lines,
+    hook_trial_result_text,
+    make_hook_input,
+    make_sample_hook_input,
 )
-from app.extensions.command_hooks.hook_runs import HookRunner
-from app.extensions.contexts import CommandContext, Context
+from app.extensions.command_hooks.hook_runs import CommandHookRunner
+from app.extensions.extension_views import View
+from app.extensions.handler_contexts import CommandContext, Context
 from app.extensions.hooks import payloads as p
 from app.extensions.packages.package_installer import plugin_hook_files
-from app.extensions.views import View
 from app.resources.hook_files import ConfiguredHook, ConfiguredStatusLine, HookEvent, find_hooks
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.content import Text, text_of
 from app.values.messages import CustomMessage
-from tools.results import TextBlock
+from tools.tool_result_values import TextBlock
 
 if TYPE_CHECKING:
-    from app.extensions.command_hooks.status_line import StatusLine
+    from app.extensions.command_hooks.status_line import StatusLineRunner
 
-HOOK_CONTEXT_TYPE = "hook"
+HOOK_CONTEXT_MESSAGE_TYPE = "hook"
 MAX_STOP_CONTINUATIONS = 10
 """How often Stop hooks may send the agent on before a run ends all the same."""
 
@@ -44,9 +48,9 @@ class _SessionCommandHooks:
 
     def __init__(self, api: ExtensionApi) -> None:
         self._api = api
-        self.runner = HookRunner(api)
+        self.runner = CommandHookRunner(api)
         self.hooks: tuple[ConfiguredHook, ...] = ()
-        self._status: StatusLine | None = None
+        self._status: StatusLineRunner | None = None
         """Made when a file has a status line."""
         self._unregister_functions: list[Callable[[], None]] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -58,7 +62,7 @@ class _SessionCommandHooks:
 
     def read_hooks(self, context: Context) -> None:
         """Reads the files again and registers for the events of their hooks."""
-        paths = Paths.from_env(os.environ, context.cwd)
+        paths = BayouPaths.from_env(os.environ, context.cwd)
         found = find_hooks(paths, is_trusted=context.is_project_trusted(), plugins=plugin_hook_files(paths))
         self.hooks = found.hooks
         for stop in self._unregister_functions:
@@ -72,13 +76,13 @@ class _SessionCommandHooks:
     def _configure_status_line(self, line: ConfiguredStatusLine | None, context: Context) -> None:
         if line is None and self._status is None:
             return
-        from app.extensions.command_hooks.status_line import STATUS_EVENTS, StatusLine  # noqa: PLC0415  (few have one)
+        from app.extensions.command_hooks.status_line import STATUS_LINE_EVENTS, StatusLineRunner  # noqa: PLC0415  (few have one)
 
-        status = self._status = self._status or StatusLine(self._api, self.runner.shell)
+        status = self._status = self._status or StatusLineRunner(self._api, self.runner.shell)
         status.set_command(line, context)
         if line is not None:
             self._unregister_functions += [
-                self._api.on(name, status.request_update) for name in STATUS_EVENTS
+                self._api.on(name, status.request_update) for name in STATUS_LINE_EVENTS
             ]
             self._unregister_functions.append(
                 self._api.on("session_shutdown", lambda event, context: status.stop())
@@ -95,25 +99,25 @@ class _SessionCommandHooks:
             "tool_result": needed(self.after_tool, "PostToolUse"),
             "turn_end": needed(self.end_turn, "PostToolUse"),
             "input": needed(self.before_prompt, "UserPromptSubmit", "SessionStart"),
-            "agent_before_settle": needed(self.before_stop, "Stop"),
-            "agent_settled": needed(self.reset_continuations, "Stop"),
-            "helper_before_settle": needed(self.before_helper_stops, "SubagentStop"),
+            "agent_before_settle": needed(self.run_stop_hooks, "Stop"),
+            "agent_settled": needed(self.reset_stop_continuations, "Stop"),
+            "helper_before_settle": needed(self.run_subagent_stop_hooks, "SubagentStop"),
             "session_before_compact": needed(self.before_compaction, "PreCompact"),
             "session_compact": needed(self.after_compaction, "SessionStart"),
             "session_shutdown": needed(self.end_session, "SessionEnd"),
-            "question_asked": needed(self.notify_of_question, "Notification"),
+            "question_asked": needed(self.run_question_notification_hooks, "Notification"),
         }
 
     # Asking the hooks
 
     async def run_hooks(
         self, event: HookEvent, subjects: tuple[str, ...], context: Context, **fields: Any
-    ) -> HookAnswer:
+    ) -> CommandHookAnswer:
         """Runs the hooks of this event whose matcher fits one of the subjects, and shows their messages."""
         hooks = [hook for hook in self.hooks if hook.event == event and hook.matcher.matches(subjects)]
         if not hooks:
-            return HookAnswer()
-        answer = await self.runner.run(hooks, hook_input(event, context, fields), context)
+            return CommandHookAnswer()
+        answer = await self.runner.run(hooks, make_hook_input(event, context, fields), context)
         if answer.message and answer.message != self._last_message:
             context.ui.notify(answer.message, "warning")
         self._last_message = answer.message
@@ -125,12 +129,12 @@ class _SessionCommandHooks:
         event: p.ToolCallPayload | p.ToolResultPayload,
         context: Context,
         **fields: Any,
-    ) -> tuple[HookAnswer, dict[str, Any]]:
+    ) -> tuple[CommandHookAnswer, dict[str, Any]]:
         """Runs the configured hooks for a tool call; returns their combined answer and the call's arguments as the
         hooks read them."""
         effects = await asyncio.to_thread(context.session.effects_of, event.tool_name, event.input)
-        tool = claude_tool(event.tool_name, effects)
-        told = claude_input(tool, event.input, effects)
+        tool = claude_tool_for(event.tool_name, effects)
+        told = to_claude_tool_input(tool, event.input, effects)
         answer = await self.run_hooks(
             name,
             (event.tool_name, *tool.names),
@@ -149,7 +153,7 @@ class _SessionCommandHooks:
                 block=True, reason=f"Blocked by a hook: {answer.reason}", terminate=answer.ends_run
             )
         if answer.changed_input is not None:
-            event.input = bayou_input(event.input, told, answer.changed_input)
+            event.input = from_claude_tool_input(event.input, told, answer.changed_input)
         if answer.decision == "ask" and not await self._is_approved(event, answer, context):
             return p.ToolCallAnswer(
                 block=True,
@@ -159,7 +163,9 @@ class _SessionCommandHooks:
             await self._add_context(answer.context, "PreToolUse", "aside", event.tool_call_id)
         return None
 
-    async def _is_approved(self, event: p.ToolCallPayload, answer: HookAnswer, context: Context) -> bool:
+    async def _is_approved(
+        self, event: p.ToolCallPayload, answer: CommandHookAnswer, context: Context
+    ) -> bool:
         """Asks the user whether a call that a hook questions may run. The permission gate judges an approved call
         all the same."""
         if not context.has_ui:
@@ -200,7 +206,7 @@ class _SessionCommandHooks:
             await self._add_context(answer.context, "UserPromptSubmit", how)
         return None
 
-    async def before_stop(self, event: p.BeforeSettle, context: Context) -> None:
+    async def run_stop_hooks(self, event: p.BeforeSettle, context: Context) -> None:
         if event.outcome != "completed":
             return
         last = event.message
@@ -219,7 +225,7 @@ class _SessionCommandHooks:
         self._continuations += 1
         await self._add_context(f"you are not done: {answer.reason}", "Stop", "follow_up")
 
-    async def before_helper_stops(
+    async def run_subagent_stop_hooks(
         self, event: p.HelperBeforeSettle, context: Context
     ) -> p.HelperBoundaryAnswer | None:
         answer = await self.run_hooks(
@@ -239,7 +245,7 @@ class _SessionCommandHooks:
             return None
         return p.HelperBoundaryAnswer(prompt=f"A SubagentStop hook says: you are not done: {answer.reason}")
 
-    def reset_continuations(self, event: Any, context: Context) -> None:
+    def reset_stop_continuations(self, event: Any, context: Context) -> None:
         self._continuations = 0
 
     async def before_compaction(
@@ -260,7 +266,7 @@ class _SessionCommandHooks:
 
     # Telling the hooks
 
-    def run_start_hooks(self, source: str, context: Context) -> None:
+    def start_session_start_hooks(self, source: str, context: Context) -> None:
         """Runs the hooks for a session's start in the background; the first prompt waits for them."""
         if any(hook.event == "SessionStart" for hook in self.hooks):
             self._start_task = self._run_in_background(self._run_session_start_hooks(source, context))
@@ -271,7 +277,7 @@ class _SessionCommandHooks:
             await self._add_context(answer.context, "SessionStart", "next_turn")
 
     def after_compaction(self, event: p.SessionCompact, context: Context) -> None:
-        self.run_start_hooks("compact", context)
+        self.start_session_start_hooks("compact", context)
 
     async def end_session(self, event: p.SessionShutdown, context: Context) -> None:
         if event.reason != "reload":
@@ -280,7 +286,7 @@ class _SessionCommandHooks:
             )
             await self.run_hooks("SessionEnd", (reason,), context, reason=reason)
 
-    def notify_of_question(self, event: p.QuestionWaits, context: Context) -> None:
+    def run_question_notification_hooks(self, event: p.QuestionWaits, context: Context) -> None:
         self._run_in_background(self._run_notification_hooks(event, context))
 
     async def _run_notification_hooks(self, event: p.QuestionWaits, context: Context) -> None:
@@ -303,7 +309,7 @@ class _SessionCommandHooks:
         self, text: str, event: HookEvent, deliver_as: Any, call_id: str | None = None
     ) -> None:
         await self._api.send_message(
-            HOOK_CONTEXT_TYPE,
+            HOOK_CONTEXT_MESSAGE_TYPE,
             f"A {event} hook says: {text}",
             details={"event": event},
             deliver_as=deliver_as,
@@ -314,11 +320,11 @@ class _SessionCommandHooks:
 
     async def run_command(self, arguments: str, context: CommandContext) -> None:
         """Lists the hooks; `/hooks 2` tries the second one with a sample input."""
-        paths = Paths.from_env(os.environ, context.cwd)
+        paths = BayouPaths.from_env(os.environ, context.cwd)
         if not self.hooks:
             context.ui.notify(NO_HOOKS_TEXT)
             return
-        heads, *lines = hook_lines(self.hooks, self.runner.last_runs, paths)
+        heads, *lines = format_hook_table_lines(self.hooks, self.runner.last_runs, paths)
         word = arguments.strip().removeprefix("try").strip()
         if not word and context.mode == "tui":
             title = f"Hooks · enter try one with a sample input\n{heads}"
@@ -335,10 +341,10 @@ class _SessionCommandHooks:
             context.ui.notify(f"There is no hook {word}; /hooks lists 1 to {len(lines)}.", "error")
             return
         hook = self.hooks[int(word) - 1]
-        await self.runner.run((hook,), sample_input(hook, context), context)
+        await self.runner.run((hook,), make_sample_hook_input(hook, context), context)
         run = self.runner.last_runs.get(hook)
         if run is not None:
-            context.ui.notify(answer_text(hook, run))
+            context.ui.notify(hook_trial_result_text(hook, run))
 
 
 def _stop_limit_text(who: str) -> str:
@@ -347,7 +353,7 @@ def _stop_limit_text(who: str) -> str:
 
 def extension(api: ExtensionApi) -> None:
     hooks = _SessionCommandHooks(api)
-    api.message_renderer(HOOK_CONTEXT_TYPE, _draw_hook_message)
+    api.message_renderer(HOOK_CONTEXT_MESSAGE_TYPE, _draw_hook_message)
     api.command("hooks", description="hooks of your settings files: list and try them")(hooks.run_command)
 
     @api.on("session_start")
@@ -356,7 +362,7 @@ def extension(api: ExtensionApi) -> None:
         if event.reason != "reload":
             has_history = event.reason == "startup" and bool(context.session.messages())
             source = {"startup": "startup", "new": "clear"}.get(event.reason, "resume")
-            hooks.run_start_hooks("resume" if has_history else source, context)
+            hooks.start_session_start_hooks("resume" if has_history else source, context)
 
 
 def _draw_hook_message(message: CustomMessage, expanded: bool) -> View:

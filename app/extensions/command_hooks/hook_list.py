@@ -4,18 +4,18 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.extensions.command_hooks.hook_runs import HookRun
-from app.extensions.contexts import Context
+from app.extensions.command_hooks.hook_runs import LastHookRun
+from app.extensions.handler_contexts import Context
 from app.resources.hook_files import ConfiguredHook, HookEvent
-from app.resources.paths import Paths
-from tools.columns import align_columns
-from tools.text import reveal_hidden_characters
+from app.resources.paths import BayouPaths
+from tools.text_sanitizing import reveal_hidden_characters
+from tools.text_tables import align_columns
 
 NO_HOOKS_TEXT = (
     "No hooks. A hook runs a command of yours before or after a tool call, a prompt, or a session: put it into "
     "~/.claude/settings.json, .claude/settings.json or .bayou/settings.json (docs/hooks.md)."
 )
-_SAMPLE_INPUTS: Mapping[HookEvent, Mapping[str, Any]] = {
+_SAMPLE_HOOK_INPUTS: Mapping[HookEvent, Mapping[str, Any]] = {
     "PreToolUse": {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "try"},
     "PostToolUse": {
         "tool_name": "Bash",
@@ -42,7 +42,7 @@ _SAMPLE_INPUTS: Mapping[HookEvent, Mapping[str, Any]] = {
 }
 
 
-def hook_input(event: HookEvent, context: Context, fields: Mapping[str, Any]) -> dict[str, Any]:
+def make_hook_input(event: HookEvent, context: Context, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the JSON input of a hook's program: the fields that all events have, and those of this event."""
     record = context.session
     return {
@@ -54,13 +54,13 @@ def hook_input(event: HookEvent, context: Context, fields: Mapping[str, Any]) ->
     }
 
 
-def sample_input(hook: ConfiguredHook, context: Context) -> dict[str, Any]:
+def make_sample_hook_input(hook: ConfiguredHook, context: Context) -> dict[str, Any]:
     """Returns an input for trying a hook."""
-    return hook_input(hook.event, context, _SAMPLE_INPUTS[hook.event])
+    return make_hook_input(hook.event, context, _SAMPLE_HOOK_INPUTS[hook.event])
 
 
-def hook_lines(
-    hooks: Sequence[ConfiguredHook], runs: Mapping[ConfiguredHook, HookRun], paths: Paths
+def format_hook_table_lines(
+    hooks: Sequence[ConfiguredHook], runs: Mapping[ConfiguredHook, LastHookRun], paths: BayouPaths
 ) -> list[str]:
     """Returns the heads of a table of the hooks, and a line for each."""
     rows = [
@@ -75,7 +75,7 @@ def hook_lines(
     return align_columns((("hook", "last run", "from", "command"), *rows)) if rows else []
 
 
-def answer_text(hook: ConfiguredHook, run: HookRun) -> str:
+def hook_trial_result_text(hook: ConfiguredHook, run: LastHookRun) -> str:
     """Describes the result of trying a hook."""
     answer = run.answer
     parts = [f"{hook.event} hook `{hook.name}`: {_run_outcome(run)} after {run.seconds:.2f} s."]
@@ -85,14 +85,14 @@ def answer_text(hook: ConfiguredHook, run: HookRun) -> str:
     return "\n".join(parts)
 
 
-def _last_run(run: HookRun | None) -> str:
+def _last_run(run: LastHookRun | None) -> str:
     if run is None:
         return "not run yet"
     at = time.strftime("%H:%M:%S", time.localtime(run.started_at))
     return f"{_run_outcome(run)} at {at}, {run.seconds:.2f} s"
 
 
-def _run_outcome(run: HookRun) -> str:
+def _run_outcome(run: LastHookRun) -> str:
     if run.answer.failure:
         return "failed"
     return {"pass": "passed", "ask": "asked", "block": "blocked"}[run.answer.decision]

@@ -9,24 +9,24 @@ import time
 from typing import Any
 
 from app.extensions.api import ExtensionApi
-from app.extensions.contexts import Context
+from app.extensions.handler_contexts import Context
 from app.resources.hook_files import ConfiguredStatusLine
 from app.version import VERSION
-from tools.base import ToolError
+from tools.tool_definition import ToolError
 
-STATUS_KEY = "status-line"
-MIN_SECONDS_BETWEEN_RUNS = 0.3
-_TIMEOUT_SECONDS = 5.0
-_MAX_OUTPUT_BYTES = 100_000
-_MAX_LINE_CHARS = 2_000
-STATUS_EVENTS = (
+STATUS_LINE_UI_KEY = "status-line"
+MIN_SECONDS_BETWEEN_STATUS_LINE_RUNS = 0.3
+_STATUS_LINE_TIMEOUT_SECONDS = 5.0
+_MAX_STATUS_LINE_OUTPUT_BYTES = 100_000
+_MAX_STATUS_LINE_CHARS = 2_000
+STATUS_LINE_EVENTS = (
     *("turn_end", "agent_settled", "model_select", "thinking_level_select"),
     *("session_tree", "session_compact", "session_info_changed"),
 )
 """What changes the input of the command."""
 
 
-class StatusLine:
+class StatusLineRunner:
     """Runs the command of one session after each change."""
 
     def __init__(self, api: ExtensionApi, shell: str) -> None:
@@ -43,7 +43,7 @@ class StatusLine:
         """Sets the command that makes the status line; None removes the status line."""
         if line is None and self._configured_line is not None:
             self.stop()
-            context.ui.set_status(STATUS_KEY, None)
+            context.ui.set_status(STATUS_LINE_UI_KEY, None)
         self._configured_line = line
         self.request_update(None, context)
 
@@ -65,11 +65,11 @@ class StatusLine:
             self._is_run_requested = False
             begun = time.monotonic()
             await self._run_command(self._configured_line, context)
-            await asyncio.sleep(max(0.0, MIN_SECONDS_BETWEEN_RUNS - (time.monotonic() - begun)))
+            await asyncio.sleep(max(0.0, MIN_SECONDS_BETWEEN_STATUS_LINE_RUNS - (time.monotonic() - begun)))
 
     async def _run_command(self, line: ConfiguredStatusLine, context: Context) -> None:
         if line.is_project and not await context.is_project_unchanged():
-            context.ui.set_status(STATUS_KEY, None)
+            context.ui.set_status(STATUS_LINE_UI_KEY, None)
             return
         folder = str(context.cwd)
         try:
@@ -78,26 +78,32 @@ class StatusLine:
                 ("-c", line.command),
                 stdin=json.dumps(self._input_json(context), ensure_ascii=False),
                 env={"CLAUDE_PROJECT_DIR": folder, "BAYOU_PROJECT_DIR": folder},
-                timeout=_TIMEOUT_SECONDS,
-                max_bytes=_MAX_OUTPUT_BYTES,
+                timeout=_STATUS_LINE_TIMEOUT_SECONDS,
+                max_bytes=_MAX_STATUS_LINE_OUTPUT_BYTES,
                 sandboxed=True,
             )
         except (OSError, ToolError) as problem:
             self._report_failure(str(problem), context)
             return
         if result.was_killed:
-            self._report_failure(f"it took longer than {_TIMEOUT_SECONDS:g} seconds and was ended", context)
+            self._report_failure(
+                f"it took longer than {_STATUS_LINE_TIMEOUT_SECONDS:g} seconds and was ended", context
+            )
         elif result.is_truncated:
-            self._report_failure(f"it wrote more than {_MAX_OUTPUT_BYTES // 1000} kB and was ended", context)
+            self._report_failure(
+                f"it wrote more than {_MAX_STATUS_LINE_OUTPUT_BYTES // 1000} kB and was ended", context
+            )
         elif result.code != 0:
             self._report_failure(f"exit code {result.code} {result.stderr.strip()[:200]}".strip(), context)
         else:
             self._failure = ""
             text = next(iter(result.stdout.strip().splitlines()), "")
-            context.ui.set_status(STATUS_KEY, context.session.masked(text[:_MAX_LINE_CHARS]) or None)
+            context.ui.set_status(
+                STATUS_LINE_UI_KEY, context.session.masked(text[:_MAX_STATUS_LINE_CHARS]) or None
+            )
 
     def _report_failure(self, failure: str, context: Context) -> None:
-        context.ui.set_status(STATUS_KEY, None)
+        context.ui.set_status(STATUS_LINE_UI_KEY, None)
         if failure != self._failure:
             self._failure = failure
             context.ui.notify(f"The statusLine command failed: {failure}.", "warning")

@@ -8,7 +8,7 @@ import msgspec
 from app.extensions.hooks import payloads as p
 
 
-def merge_last(payload: Any, so_far: Any, answer: Any) -> Any:
+def merge_answers_later_wins(payload: Any, so_far: Any, answer: Any) -> Any:
     """Lets fields that the later answer sets override earlier ones."""
     if so_far is None:
         return answer
@@ -20,14 +20,14 @@ def merge_last(payload: Any, so_far: Any, answer: Any) -> Any:
     return msgspec.structs.replace(so_far, **fields)
 
 
-def merge_trust(
+def merge_trust_answers(
     payload: p.ProjectTrust, so_far: p.TrustAnswer | None, answer: p.TrustAnswer
 ) -> p.TrustAnswer:
     """Combines the answers about a project's trust: the first yes or no counts."""
     return so_far if so_far is not None and so_far.trusted != "undecided" else answer
 
 
-def merge_resources(
+def merge_resource_answers(
     payload: p.ResourcesDiscover, so_far: p.ResourcePaths | None, answer: p.ResourcePaths
 ) -> p.ResourcePaths:
     if so_far is None:
@@ -39,7 +39,7 @@ def merge_resources(
     )
 
 
-def merge_input(
+def merge_input_answers(
     payload: p.Input, so_far: p.InputAnswer | None, answer: p.InputAnswer
 ) -> p.InputAnswer | None:
     if answer.action == "transform":
@@ -56,7 +56,7 @@ class AgentStartAnswers(p.Answer, frozen=True, kw_only=True):
     system_prompt: str | None = None
 
 
-def merge_agent_start(
+def merge_agent_start_answers(
     payload: p.BeforeAgentStart, so_far: AgentStartAnswers | None, answer: p.BeforeAgentStartAnswer
 ) -> AgentStartAnswers:
     so_far = so_far or AgentStartAnswers()
@@ -68,19 +68,21 @@ def merge_agent_start(
     return so_far
 
 
-def merge_context(payload: p.ContextPayload, so_far: Any, answer: p.ContextAnswer) -> p.ContextAnswer:
+def merge_context_answers(payload: p.ContextPayload, so_far: Any, answer: p.ContextAnswer) -> p.ContextAnswer:
     if answer.messages is not None:
         payload.messages = answer.messages
     return p.ContextAnswer(messages=payload.messages)
 
 
-def merge_payload(payload: p.BeforeProviderRequest, so_far: Any, answer: p.PayloadAnswer) -> p.PayloadAnswer:
+def merge_payload_answers(
+    payload: p.BeforeProviderRequest, so_far: Any, answer: p.PayloadAnswer
+) -> p.PayloadAnswer:
     if answer.payload is not None:
         payload.payload = answer.payload
     return p.PayloadAnswer(payload=payload.payload)
 
 
-def merge_boundary(
+def merge_boundary_answers(
     payload: Any, so_far: p.BoundaryAnswer | None, answer: p.BoundaryAnswer
 ) -> p.BoundaryAnswer:
     if so_far is None:
@@ -91,7 +93,7 @@ def merge_boundary(
     )
 
 
-def merge_helper_boundary(
+def merge_helper_boundary_answers(
     payload: Any, so_far: p.HelperBoundaryAnswer | None, answer: p.HelperBoundaryAnswer
 ) -> p.HelperBoundaryAnswer:
     """Sends the helper on with all texts together."""
@@ -99,7 +101,7 @@ def merge_helper_boundary(
     return p.HelperBoundaryAnswer(prompt="\n\n".join(texts) or None)
 
 
-def merge_problems(
+def merge_diagnose_answers(
     payload: p.Diagnose, so_far: p.DiagnoseAnswer | None, answer: p.DiagnoseAnswer
 ) -> p.DiagnoseAnswer:
     """Concatenates the problems of all answers."""
@@ -108,7 +110,9 @@ def merge_problems(
     return p.DiagnoseAnswer(problems=(*so_far.problems, *answer.problems))
 
 
-def merge_message(payload: p.MessageEnded, so_far: Any, answer: p.MessageAnswer) -> p.MessageAnswer | None:
+def merge_message_answers(
+    payload: p.MessageEnded, so_far: Any, answer: p.MessageAnswer
+) -> p.MessageAnswer | None:
     if answer.message is None:
         return so_far
     if type(answer.message) is not type(payload.message):
@@ -117,14 +121,14 @@ def merge_message(payload: p.MessageEnded, so_far: Any, answer: p.MessageAnswer)
     return p.MessageAnswer(message=payload.message)
 
 
-def merge_tool_call(
+def merge_tool_call_answers(
     payload: p.ToolCallPayload, so_far: p.ToolCallAnswer | None, answer: p.ToolCallAnswer
 ) -> p.ToolCallAnswer:
     """Keeps the first answer that blocks."""
     return so_far if so_far is not None and so_far.block else answer
 
 
-def merge_tool_result(
+def merge_tool_result_answers(
     payload: p.ToolResultPayload, so_far: Any, answer: p.ToolResultAnswer
 ) -> p.ToolResultAnswer:
     for name in ("content", "details", "structured_content", "is_error"):
@@ -139,7 +143,9 @@ def merge_tool_result(
     )
 
 
-def merge_spawn(payload: p.Spawn, so_far: p.SpawnAnswer | None, answer: p.SpawnAnswer) -> p.SpawnAnswer:
+def merge_spawn_answers(
+    payload: p.Spawn, so_far: p.SpawnAnswer | None, answer: p.SpawnAnswer
+) -> p.SpawnAnswer:
     if answer.command is not None:
         payload.command = answer.command
     if answer.cwd is not None:
@@ -148,7 +154,7 @@ def merge_spawn(payload: p.Spawn, so_far: p.SpawnAnswer | None, answer: p.SpawnA
     return answer if so_far is None or not so_far.block else so_far
 
 
-def merge_user_bash(
+def merge_user_bash_answers(
     payload: p.UserBash, so_far: p.UserBashAnswer | None, answer: p.UserBashAnswer
 ) -> p.UserBashAnswer:
     if so_far is not None and (so_far.block or so_far.result is not None):

@@ -10,7 +10,7 @@ from typing import Final, cast
 from app.engine.session import Session
 from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.extensions.extension_runner import Extensions
-from app.extensions.headless_ui import EventUi
+from app.extensions.headless_ui import EventPublishingUi
 from app.extensions.hooks import payloads as p
 from app.extensions.hooks.event_hooks import HOOK_EVENT_TYPES
 from app.extensions.hooks.hook_table import SESSION_EVENTS
@@ -18,7 +18,7 @@ from app.values.entries import CustomEntry
 from app.values.events import CompactionEnd, EntryAppended, Event, MessageEnd
 from app.values.messages import CustomMessage
 
-_RENDERED_EVENTS: Final = frozenset(("message_end", "entry_appended"))
+_EVENTS_WITH_RENDERERS: Final = frozenset(("message_end", "entry_appended"))
 
 
 class EventForwarder:
@@ -36,15 +36,15 @@ class EventForwarder:
         """Updates the set of event types after handlers were added or removed."""
         wanted = {*HOOK_EVENT_TYPES, *(SESSION_EVENTS.keys() & self._hooks.handlers.keys())}
         if self._has_renderers:
-            wanted |= _RENDERED_EVENTS
+            wanted |= _EVENTS_WITH_RENDERERS
         self._event_kinds &= wanted
         self._event_kinds |= wanted
 
     @property
     def _has_renderers(self) -> bool:
-        return self._hooks.binding is not None and isinstance(self._hooks.binding.ui, EventUi)
+        return self._hooks.binding is not None and isinstance(self._hooks.binding.ui, EventPublishingUi)
 
-    def subscribe_to(self, session: Session) -> None:
+    def subscribe_to_session(self, session: Session) -> None:
         self._update_types()
         session.subscribe(self._forward_event, hears=self._event_kinds)
 
@@ -72,4 +72,4 @@ class EventForwarder:
         else:
             return
         if shown is not None and shown.view is not None and self._hooks.binding is not None:
-            cast("EventUi", self._hooks.binding.ui).show_view(target_id, shown.view)
+            cast("EventPublishingUi", self._hooks.binding.ui).show_view(target_id, shown.view)

@@ -23,7 +23,7 @@ HOOK_EVENT_TYPES = frozenset(
 """The types of events from which a hook follows."""
 
 
-class EventHookState:
+class HookEventState:
     """Remembers the session's earlier model, thinking level and file, so that a hook can report the change."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class EventHookState:
         state = session.state
         self._model, self._thinking_level, self._file = state.model, state.thinking, state.file
 
-    def hook_for(self, event: Event, session: Session | None) -> tuple[str, Any] | None:
+    def hook_for_event(self, event: Event, session: Session | None) -> tuple[str, Any] | None:
         """Returns the hook that follows from this event and its payload, or None."""
         if isinstance(event, ModelChanged):
             previous, self._model = self._model, event.model

@@ -10,14 +10,20 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from app.extensions.extension_events import ExtensionEventBus
-from app.extensions.hooks.hook_table import HOOKS, Hook, InvalidHookAnswer, decode_answer, hook_named
-from app.extensions.registrations import Extension, ExtensionFlag, ExtensionProblem
-from app.extensions.time_limits import HookLimits, HookTooSlow, call_with_limit
+from app.extensions.extension_registrations import Extension, ExtensionFlag, ExtensionProblem
+from app.extensions.hooks.hook_table import (
+    HOOK_DEFINITIONS,
+    HookDefinition,
+    InvalidHookAnswer,
+    decode_hook_answer,
+    hook_definition_named,
+)
+from app.extensions.time_limits import ExtensionTimeLimitExceeded, HookLimits, call_with_time_limit
 from app.values.events import Event, ExtensionError
 
 if TYPE_CHECKING:
-    from app.extensions.contexts import Context
-    from app.extensions.session_binding import SessionBinding
+    from app.extensions.extension_session_binding import SessionBinding
+    from app.extensions.handler_contexts import Context
 
 
 class RegisteredHook:
@@ -32,7 +38,7 @@ class RegisteredHook:
         self.is_active = True
 
 
-class HookRegistry:
+class HookHandlerRegistry:
     """Holds all registered handlers and what they share: the bound session, limits, flags, bus."""
 
     def __init__(
@@ -118,7 +124,7 @@ class HookRegistry:
         handlers = self.handlers.get(name)
         if handlers is None:
             return None
-        hook = HOOKS.get(name) or hook_named(name)
+        hook = HOOK_DEFINITIONS.get(name) or hook_definition_named(name)
         assert hook is not None, name
         answer = None
         for handler in handlers:
@@ -129,15 +135,17 @@ class HookRegistry:
                 break
         return answer
 
-    async def _call_hook(self, hook: Hook, handler: RegisteredHook, payload: Any, so_far: Any) -> Any:
+    async def _call_hook(
+        self, hook: HookDefinition, handler: RegisteredHook, payload: Any, so_far: Any
+    ) -> Any:
         limits = self._limits()
         in_place = hook.answer_on_failure
         seconds = limits.slow_answer_seconds if hook.is_slow else limits.answer_seconds
         try:
-            value = await call_with_limit(
+            value = await call_with_time_limit(
                 handler.function, payload, handler.context, seconds=seconds, block=limits.block_seconds
             )
-            answer = None if value is None else decode_answer(hook, value)
+            answer = None if value is None else decode_hook_answer(hook, value)
             if answer is None or hook.merge is None:
                 return so_far
             return hook.merge(payload, so_far, answer)
@@ -149,7 +157,7 @@ class HookRegistry:
             words, in_place = str(problem), hook.answer_if_undecodable or in_place
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: reported with its source)
             words = describe_exception(problem, handler.extension.source.path)
-        self.report_once(handler.extension.source.path, hook.name, words)
+        self.report_problem_once(handler.extension.source.path, hook.name, words)
         if in_place is None:
             return so_far
         what = (
@@ -161,7 +169,7 @@ class HookRegistry:
 
     # Problems
 
-    def report_once(self, source: str, event: str, text: str) -> None:
+    def report_problem_once(self, source: str, event: str, text: str) -> None:
         """Reports a problem once per source, place and text."""
         key = (source, event, text)
         if key in self._reported_problems:
@@ -188,7 +196,7 @@ class HookRegistry:
         task.add_done_callback(self._publish_tasks.discard)
 
     def _report_bus_failure(self, extension: Extension, name: str, problem: BaseException) -> None:
-        self.report_once(
+        self.report_problem_once(
             extension.source.path, f"events {name}", describe_exception(problem, extension.source.path)
         )
 
@@ -201,7 +209,7 @@ def is_cancelled() -> bool:
 
 def describe_exception(problem: BaseException, path: str) -> str:
     """Formats an exception as one line that names the place in the extension's own files."""
-    if isinstance(problem, HookTooSlow):
+    if isinstance(problem, ExtensionTimeLimitExceeded):
         return str(problem)
     if isinstance(problem, SyntaxError):
         return f"line {problem.lineno}: {problem.msg}"

@@ -13,26 +13,26 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from app.engine.core.prompt_intake import RequestRefused
+from app.engine.core.prompt_intake import SessionRequestRefused
 from app.extensions.hooks import answer_merging as fold
 from app.extensions.hooks import payloads as p
 from app.values.events import Event
 
-HookKind = Literal["notify", "gate", "change"]
-MergeAnswers = Callable[[Any, Any, Any], Any]
+ExtensionHookKind = Literal["notify", "gate", "change"]
+MergeHookAnswers = Callable[[Any, Any, Any], Any]
 """(payload, combined answer so far or None, this answer) → combined answer. It may change the payload for
 later handlers."""
 
 
-class Hook(msgspec.Struct, frozen=True, kw_only=True):
+class HookDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """One hook: its kind, its payload and answer types, and how answers are combined."""
 
     name: str
-    kind: HookKind
+    kind: ExtensionHookKind
     payload: Any
     help: str
     answer: Any = None
-    merge: MergeAnswers | None = None
+    merge: MergeHookAnswers | None = None
     is_final_answer: Callable[[Any], bool] | None = None
     """Whether this answer ends the hook, so that later handlers are not called."""
     is_slow: bool = False
@@ -49,29 +49,33 @@ class InvalidHookAnswer(TypeError):
 
 
 def _refuse_to_send(reason: str) -> Any:
-    raise RequestRefused(f"{reason} Nothing was sent.")
+    raise SessionRequestRefused(f"{reason} Nothing was sent.")
 
 
-def _notification_hook(name: str, payload: Any, help: str) -> Hook:
-    return Hook(name=name, kind="notify", payload=payload, help=help)
+def _notification_hook(name: str, payload: Any, help: str) -> HookDefinition:
+    return HookDefinition(name=name, kind="notify", payload=payload, help=help)
 
 
-def _change_hook(name: str, payload: Any, answer: Any, fold: MergeAnswers, help: str, **more: Any) -> Hook:
-    return Hook(name=name, kind="change", payload=payload, answer=answer, merge=fold, help=help, **more)
+def _change_hook(
+    name: str, payload: Any, answer: Any, fold: MergeHookAnswers, help: str, **more: Any
+) -> HookDefinition:
+    return HookDefinition(
+        name=name, kind="change", payload=payload, answer=answer, merge=fold, help=help, **more
+    )
 
 
 def _is_cancelled(answer: Any) -> bool:
     return answer is not None and answer.cancel
 
 
-HOOKS: dict[str, Hook] = {
+HOOK_DEFINITIONS: dict[str, HookDefinition] = {
     hook.name: hook
     for hook in (
         _change_hook(
             "project_trust",
             p.ProjectTrust,
             p.TrustAnswer,
-            fold.merge_trust,
+            fold.merge_trust_answers,
             "May decide whether a folder is trusted; the first decision is used.",
             is_final_answer=lambda answer: answer is not None and answer.trusted != "undecided",
         ),
@@ -79,7 +83,7 @@ HOOKS: dict[str, Hook] = {
             "resources_discover",
             p.ResourcesDiscover,
             p.ResourcePaths,
-            fold.merge_resources,
+            fold.merge_resource_answers,
             "May add folders with skills, prompts and themes.",
         ),
         _notification_hook(
@@ -94,7 +98,7 @@ HOOKS: dict[str, Hook] = {
             "session_before_switch",
             p.SessionBeforeSwitch,
             p.CancelAnswer,
-            fold.merge_last,
+            fold.merge_answers_later_wins,
             "May cancel /new and /resume.",
             is_final_answer=_is_cancelled,
             answer_if_undecodable=lambda reason: p.CancelAnswer(cancel=True),
@@ -103,7 +107,7 @@ HOOKS: dict[str, Hook] = {
             "session_before_fork",
             p.SessionBeforeFork,
             p.CancelAnswer,
-            fold.merge_last,
+            fold.merge_answers_later_wins,
             "May cancel a fork.",
             is_final_answer=_is_cancelled,
             answer_if_undecodable=lambda reason: p.CancelAnswer(cancel=True),
@@ -112,7 +116,7 @@ HOOKS: dict[str, Hook] = {
             "session_before_compact",
             p.SessionBeforeCompact,
             p.CompactAnswer,
-            fold.merge_last,
+            fold.merge_answers_later_wins,
             "May cancel a compaction, write its summary, or change its instructions.",
             is_final_answer=_is_cancelled,
             is_slow=True,
@@ -130,7 +134,7 @@ HOOKS: dict[str, Hook] = {
             "session_before_tree",
             p.SessionBeforeTree,
             p.TreeAnswer,
-            fold.merge_last,
+            fold.merge_answers_later_wins,
             "May cancel going to another point, or summarise the branch that is left.",
             is_final_answer=_is_cancelled,
             is_slow=True,
@@ -143,7 +147,7 @@ HOOKS: dict[str, Hook] = {
             "input",
             p.Input,
             p.InputAnswer,
-            fold.merge_input,
+            fold.merge_input_answers,
             "May change a prompt, handle it instead of the agent, or refuse it.",
             is_final_answer=lambda answer: answer is not None and answer.action in ("handled", "refuse"),
             answer_if_undecodable=_refuse_to_send,
@@ -152,14 +156,14 @@ HOOKS: dict[str, Hook] = {
             "before_agent_start",
             p.BeforeAgentStart,
             p.BeforeAgentStartAnswer,
-            fold.merge_agent_start,
+            fold.merge_agent_start_answers,
             "May add a message or change the system prompt of a run.",
         ),
         _change_hook(
             "context",
             p.ContextPayload,
             p.ContextAnswer,
-            fold.merge_context,
+            fold.merge_context_answers,
             "May change the messages that the model reads, without system messages.",
             answer_if_undecodable=_refuse_to_send,
         ),
@@ -167,7 +171,7 @@ HOOKS: dict[str, Hook] = {
             "context_with_system",
             p.ContextPayload,
             p.ContextAnswer,
-            fold.merge_context,
+            fold.merge_context_answers,
             "Like `context`, with a system message at the beginning: the prompt (`content`) and the tools "
             "(`tools_added`).",
             answer_if_undecodable=_refuse_to_send,
@@ -176,7 +180,7 @@ HOOKS: dict[str, Hook] = {
             "before_provider_request",
             p.BeforeProviderRequest,
             p.PayloadAnswer,
-            fold.merge_payload,
+            fold.merge_payload_answers,
             "May replace the request's payload.",
             answer_if_undecodable=_refuse_to_send,
         ),
@@ -191,28 +195,28 @@ HOOKS: dict[str, Hook] = {
             "turn_end",
             p.TurnEnded,
             p.BoundaryAnswer,
-            fold.merge_boundary,
+            fold.merge_boundary_answers,
             "A turn and its results are recorded; may add entries, end the run, or continue it.",
         ),
         _change_hook(
             "agent_before_settle",
             p.BeforeSettle,
             p.BoundaryAnswer,
-            fold.merge_boundary,
+            fold.merge_boundary_answers,
             "The agent is about to stop; may add entries or continue the run.",
         ),
         _change_hook(
             "helper_before_settle",
             p.HelperBeforeSettle,
             p.HelperBoundaryAnswer,
-            fold.merge_helper_boundary,
+            fold.merge_helper_boundary_answers,
             "A helper has answered; may make it continue, within its limits.",
         ),
         _change_hook(
             "diagnose",
             p.Diagnose,
             p.DiagnoseAnswer,
-            fold.merge_problems,
+            fold.merge_diagnose_answers,
             "The agent changed files and is about to stop (`diagnostics.when`); may report problems in them.",
             is_slow=True,
         ),
@@ -220,15 +224,15 @@ HOOKS: dict[str, Hook] = {
             "message_end",
             p.MessageEnded,
             p.MessageAnswer,
-            fold.merge_message,
+            fold.merge_message_answers,
             "May change a complete message before it is recorded.",
         ),
-        Hook(
+        HookDefinition(
             name="tool_call",
             kind="gate",
             payload=p.ToolCallPayload,
             answer=p.ToolCallAnswer,
-            merge=fold.merge_tool_call,
+            merge=fold.merge_tool_call_answers,
             is_final_answer=lambda answer: answer is not None and answer.block,
             answer_on_failure=lambda reason: p.ToolCallAnswer(block=True, reason=reason),
             help="May block a tool call or change its arguments in place.",
@@ -237,15 +241,15 @@ HOOKS: dict[str, Hook] = {
             "tool_result",
             p.ToolResultPayload,
             p.ToolResultAnswer,
-            fold.merge_tool_result,
+            fold.merge_tool_result_answers,
             "May change a result before the model reads it.",
         ),
-        Hook(
+        HookDefinition(
             name="user_bash",
             kind="gate",
             payload=p.UserBash,
             answer=p.UserBashAnswer,
-            merge=fold.merge_user_bash,
+            merge=fold.merge_user_bash_answers,
             is_final_answer=lambda answer: answer is not None and (answer.block or answer.result is not None),
             answer_on_failure=lambda reason: p.UserBashAnswer(block=True, reason=reason),
             help="May change, answer or block a command that the user runs with `!`.",
@@ -254,7 +258,7 @@ HOOKS: dict[str, Hook] = {
             "spawn",
             p.Spawn,
             p.SpawnAnswer,
-            fold.merge_spawn,
+            fold.merge_spawn_answers,
             "May change what the shell is about to run, for the model or with `!` (command, folder, "
             "environment), "
             "or block it. If an extension fails or its answer is not valid, nothing runs.",
@@ -275,21 +279,22 @@ HOOKS: dict[str, Hook] = {
 SESSION_EVENTS: dict[str, Any] = {
     event.__struct_config__.tag: event
     for event in get_args(Event)
-    if event.__struct_config__.tag not in HOOKS and event.__struct_config__.tag != "extension_ui_request"
+    if event.__struct_config__.tag not in HOOK_DEFINITIONS
+    and event.__struct_config__.tag != "extension_ui_request"
 }
 """Events of a session that are passed on as they are published, by their `type`."""
 
 
-def hook_named(name: str) -> Hook | None:
+def hook_definition_named(name: str) -> HookDefinition | None:
     """Returns the hook, or a plain `notify` hook for an event of the session."""
-    hook = HOOKS.get(name)
+    hook = HOOK_DEFINITIONS.get(name)
     if hook is None and name in SESSION_EVENTS:
         event = SESSION_EVENTS[name]
         return _notification_hook(name, event, (event.__doc__ or "").strip().split("\n")[0])
     return hook
 
 
-def decode_answer(hook: Hook, value: Any) -> Any:
+def decode_hook_answer(hook: HookDefinition, value: Any) -> Any:
     """Converts a handler's return value to the hook's answer. The keys of a dict may be spelled as in Python
     or in JSON, and a path may be a text. Raises `InvalidHookAnswer` with the reason when the value is invalid."""
     if value is None or hook.answer is None:
@@ -303,7 +308,7 @@ def decode_answer(hook: Hook, value: Any) -> Any:
     )
 
 
-def _answer_from_dict(hook: Hook, value: dict[str, Any]) -> Any:
+def _answer_from_dict(hook: HookDefinition, value: dict[str, Any]) -> Any:
     kind = hook.answer
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
     names = {_normalized_name(name): name for name in fields}

@@ -8,16 +8,20 @@ from typing import Any
 import msgspec
 
 from app.compaction.compaction_plan import CompactionPlan
-from app.engine.core.hook_results import CompactionOverride, ShellOverride
+from app.engine.core.hook_results import CompactionOverride, UserCommandOverride
 from app.extensions.hooks import payloads as p
 from app.providers.model_stream import RequestContext
 from app.values.content import Image, Text, text_of
 from app.values.events import CompactionResult
 from app.values.messages import Message, SystemMessage, ToolDeclaration
-from tools.diagnostics.output_parsers import MAX_READ_PROBLEM_CHARS, clean_problem_text
-from tools.diagnostics.problems import CodeProblem, FileChangeTexts, select_problems_in_changed_lines
-from tools.results import ImagePart, TextPart, ToolResult
+from tools.diagnostics.code_problems import (
+    CodeProblem,
+    FileChangeTexts,
+    select_code_problems_in_changed_lines,
+)
+from tools.diagnostics.output_parsers import MAX_PARSED_PROBLEM_CHARS, clean_problem_text
 from tools.running.user_shell.user_commands import UserCommandResult
+from tools.tool_result_values import ImagePart, TextPart, ToolResult
 
 
 def decode_arguments(data: bytes) -> Any:
@@ -27,20 +31,20 @@ def decode_arguments(data: bytes) -> Any:
         return data.decode("utf-8", "replace")
 
 
-def copy_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+def copy_tool_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     """Copies the arguments for a handler to change; the message keeps the model's own."""
     return {key: _copy_value(value) for key, value in arguments.items()}
 
 
 def _copy_value(value: Any) -> Any:
     if isinstance(value, dict):
-        return copy_arguments(value)
+        return copy_tool_arguments(value)
     if isinstance(value, list):
         return [_copy_value(item) for item in value]
     return value
 
 
-def changed_result(result: ToolResult, payload: p.ToolResultPayload) -> ToolResult:
+def tool_result_from_payload(result: ToolResult, payload: p.ToolResultPayload) -> ToolResult:
     return msgspec.structs.replace(
         result,
         content=tuple(
@@ -59,7 +63,7 @@ def _supported_content(content: Sequence[Any]) -> tuple[Text | Image, ...]:
     return tuple(part for part in content if isinstance(part, Text | Image))
 
 
-def messages_as_context(messages: Sequence[Message]) -> RequestContext:
+def messages_to_request_context(messages: Sequence[Message]) -> RequestContext:
     systems = [message for message in messages if isinstance(message, SystemMessage)]
     texts: list[str | None] = []
     tools: dict[str, ToolDeclaration] = {}
@@ -75,16 +79,16 @@ def messages_as_context(messages: Sequence[Message]) -> RequestContext:
     )
 
 
-def shell_override(answer: p.UserBashAnswer) -> ShellOverride:
+def shell_override_from_answer(answer: p.UserBashAnswer) -> UserCommandOverride:
     if answer.block:
-        return ShellOverride(refusal=answer.reason or "An extension blocked this command.")
+        return UserCommandOverride(refusal=answer.reason or "An extension blocked this command.")
     result = answer.result
     if result is None:
-        return ShellOverride(command=answer.command)
-    return ShellOverride(result=UserCommandResult(output=result.output, exit_code=result.exit_code))
+        return UserCommandOverride(command=answer.command)
+    return UserCommandOverride(result=UserCommandResult(output=result.output, exit_code=result.exit_code))
 
 
-def compaction_override(answer: Any, preparation: CompactionPlan) -> CompactionOverride:
+def compaction_override_from_answer(answer: Any, preparation: CompactionPlan) -> CompactionOverride:
     result = None
     if answer.compaction is not None:
         given = answer.compaction
@@ -112,12 +116,12 @@ def new_problems(
             path=os.path.realpath(folder / one.path),
             line=max(1, one.line),
             column=max(0, one.column),
-            text=clean_problem_text(one.text, MAX_READ_PROBLEM_CHARS),
+            text=clean_problem_text(one.text, MAX_PARSED_PROBLEM_CHARS),
             rule_name=clean_problem_text(one.code),
             checker_name=clean_problem_text(one.source) or "extension",
             severity=one.severity,
         )
         if one.is_new is not False:
             (known if one.is_new else unknown).append(problem)
-    alignments = {one.path: one.align_lines() for one in changed}
-    return [*known, *select_problems_in_changed_lines(unknown, alignments)]
+    alignments = {one.path: one.map_old_lines_to_new() for one in changed}
+    return [*known, *select_code_problems_in_changed_lines(unknown, alignments)]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from app.agent.hooks import CallVerdict, TurnOutcome
-from app.agent.tool_results import wire_content
+from app.agent.hooks import FinishedTurn, ToolCallVerdict
+from app.agent.tool_results import wire_content_of_result
 from app.compaction.compaction_plan import CompactionPlan
 from app.engine.core.conversation import join_prompt_sections
 from app.engine.core.hook_results import (
@@ -21,36 +21,36 @@ from app.engine.core.hook_results import (
     NavigationOverride,
     NavigationRequest,
     RequestIds,
-    ShellOverride,
+    UserCommandOverride,
 )
 from app.engine.core.hooks import Hooks, SessionSwitchReason
-from app.engine.core.prompt_intake import PromptInput, RequestRefused
+from app.engine.core.prompt_intake import PromptInput, SessionRequestRefused
 from app.extensions.extension_catalogue import ExtensionCatalogue
+from app.extensions.extension_registrations import require_session_binding
 from app.extensions.extension_runner import Extensions
+from app.extensions.extension_views import view_text
 from app.extensions.hooks import payloads as p
 from app.extensions.hooks.payload_conversion import (
-    changed_result,
-    compaction_override,
-    copy_arguments,
+    compaction_override_from_answer,
+    copy_tool_arguments,
     decode_arguments,
-    messages_as_context,
+    messages_to_request_context,
     new_problems,
-    shell_override,
+    shell_override_from_answer,
+    tool_result_from_payload,
 )
-from app.extensions.registrations import require_binding
-from app.extensions.views import view_text
 from app.providers.model_stream import EventCallback, PayloadCallback, RequestContext
 from app.values.content import ToolCall, text_of
 from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage
 from app.values.models import Model
-from tools.base import ToolError
-from tools.diagnostics.problems import CodeProblem, FileChangeTexts
-from tools.results import ToolResult
-from tools.running.shell_settings import SpawnPlan
+from tools.diagnostics.code_problems import CodeProblem, FileChangeTexts
+from tools.running.shell_settings import CommandToSpawn
+from tools.tool_definition import ToolError
+from tools.tool_result_values import ToolResult
 
 if TYPE_CHECKING:
-    from app.extensions.session_binding import SessionBinding
+    from app.extensions.extension_session_binding import SessionBinding
 
 
 class ExtensionHooks(Hooks):
@@ -69,7 +69,7 @@ class ExtensionHooks(Hooks):
 
     @property
     def _binding(self) -> SessionBinding:
-        return require_binding(self._hooks.binding)
+        return require_session_binding(self._hooks.binding)
 
     def settings_changed(self) -> None:
         self._have_settings_changed = True
@@ -92,7 +92,7 @@ class ExtensionHooks(Hooks):
         if answer is not None and answer.action == "handled":
             return None
         if answer is not None and answer.action == "refuse":
-            raise RequestRefused(answer.reason or "An extension refused this prompt.")
+            raise SessionRequestRefused(answer.reason or "An extension refused this prompt.")
         return msgspec.structs.replace(words, text=payload.text, images=tuple(payload.images))
 
     async def expand_prompt(self, text: str) -> str:
@@ -104,7 +104,7 @@ class ExtensionHooks(Hooks):
         self._run_system_prompt, self._turn = None, 0
         if self._have_settings_changed:
             self._have_settings_changed = False
-            await self._extensions.follow_settings()
+            await self._extensions.restart_for_changed_settings()
         if "before_agent_start" not in self._handlers:
             return ()
         bound = self._binding
@@ -150,7 +150,7 @@ class ExtensionHooks(Hooks):
         system = SystemMessage(content=context.system_prompt, tools_added=context.tools or None)
         payload = p.ContextPayload(messages=(system, *context.messages))
         await self._hooks.emit("context_with_system", payload)
-        return messages_as_context(payload.messages)
+        return messages_to_request_context(payload.messages)
 
     def payload_editor(self, model: Model, ids: RequestIds) -> PayloadCallback | None:
         if "before_provider_request" not in self._handlers:
@@ -210,24 +210,24 @@ class ExtensionHooks(Hooks):
 
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
-    ) -> CallVerdict:
+    ) -> ToolCallVerdict:
         if self._hooks.binding is not None and (
             reason := self._hooks.binding.tool_refusal(call.name, arguments)
         ):
-            return CallVerdict(is_blocked=True, reason=reason)
+            return ToolCallVerdict(is_blocked=True, reason=reason)
         if "tool_call" not in self._handlers:
-            return CallVerdict()
+            return ToolCallVerdict()
         payload = p.ToolCallPayload(
             tool_call_id=call.id,
             tool_name=call.name,
-            input=copy_arguments(arguments),
+            input=copy_tool_arguments(arguments),
             parent_tool_call_id=parent_id,
         )
         answer: p.ToolCallAnswer | None = await self._hooks.emit("tool_call", payload)
         changed = payload.input if payload.input != arguments else None
         if answer is None or not answer.block:
-            return CallVerdict(arguments=changed)
-        return CallVerdict(is_blocked=True, reason=answer.reason, should_end_run=answer.terminate)
+            return ToolCallVerdict(arguments=changed)
+        return ToolCallVerdict(is_blocked=True, reason=answer.reason, should_end_run=answer.terminate)
 
     async def after_tool(
         self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
@@ -238,16 +238,16 @@ class ExtensionHooks(Hooks):
             tool_call_id=call.id,
             tool_name=call.name,
             input=arguments,
-            content=wire_content(result),
+            content=wire_content_of_result(result),
             details=result.details,
             structured_content=result.structured_content,
             is_error=result.is_error,
             parent_tool_call_id=parent_id,
         )
         answer: p.ToolResultAnswer | None = await self._hooks.emit("tool_result", payload)
-        return result if answer is None else changed_result(result, payload)
+        return result if answer is None else tool_result_from_payload(result, payload)
 
-    async def after_turn(self, outcome: TurnOutcome) -> bool:
+    async def after_turn(self, outcome: FinishedTurn) -> bool:
         index, self._turn = self._turn, self._turn + 1
         if "turn_end" not in self._handlers:
             return False
@@ -338,23 +338,23 @@ class ExtensionHooks(Hooks):
         answer = await self._hooks.emit("session_before_fork", asked)
         return answer is None or not answer.cancel
 
-    async def before_user_command(self, command: str, exclude: bool) -> ShellOverride:
+    async def before_user_command(self, command: str, exclude: bool) -> UserCommandOverride:
         if "user_bash" not in self._handlers:
-            return ShellOverride()
+            return UserCommandOverride()
         told = p.UserBash(command=command, exclude_from_context=exclude, cwd=self._binding.session.cwd)
         answer: p.UserBashAnswer | None = await self._hooks.emit("user_bash", told)
         if answer is None:
-            return ShellOverride()
-        return shell_override(answer)
+            return UserCommandOverride()
+        return shell_override_from_answer(answer)
 
-    async def before_process_spawn(self, plan: SpawnPlan) -> SpawnPlan:
+    async def before_process_spawn(self, plan: CommandToSpawn) -> CommandToSpawn:
         if "spawn" not in self._handlers:
             return plan
         payload = p.Spawn(command=plan.command, cwd=Path(plan.cwd), environment=dict(plan.environment))
         answer: p.SpawnAnswer | None = await self._hooks.emit("spawn", payload)
         if answer is not None and answer.block:
             raise ToolError(answer.reason or "An extension blocked this command.")
-        return SpawnPlan(command=payload.command, cwd=str(payload.cwd), environment=payload.environment)
+        return CommandToSpawn(command=payload.command, cwd=str(payload.cwd), environment=payload.environment)
 
     async def on_program_end(self) -> None:
         await self._extensions.close()
@@ -384,7 +384,7 @@ class ExtensionHooks(Hooks):
         answer: Any = await self._hooks.emit("session_before_compact", payload)
         if answer is None:
             return CompactionOverride()
-        return compaction_override(answer, preparation)
+        return compaction_override_from_answer(answer, preparation)
 
     async def before_navigation(self, move: NavigationRequest) -> NavigationOverride:
         if "session_before_tree" not in self._handlers:

@@ -1,23 +1,23 @@
 """Defines the version of the extension API and checks it against a declared range."""
 
 from app.values.user_errors import UserError
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
 API_VERSION = "1.0"
 """The first number rises when something that worked stops working, the second when something is added."""
 
-_VERSION_CLAUSE = late(r"\s*(>=|<=|==|!=|~=|>|<)?\s*(\d+(?:\.\d+)*)(?:\.\*)?\s*\Z")
+_VERSION_CLAUSE_PATTERN = lazy_regex(r"\s*(>=|<=|==|!=|~=|>|<)?\s*(\d+(?:\.\d+)*)(?:\.\*)?\s*\Z")
 
 
 class IncompatibleApiVersion(UserError):
     """The extension was written for another version of the API."""
 
 
-def require_version(declared: str, version: str = API_VERSION) -> None:
+def require_api_version(declared: str, version: str = API_VERSION) -> None:
     """Raises `IncompatibleApiVersion` unless `version` is in the declared range (`>=1,<2`). An empty range includes
     every version."""
     for clause in declared.split(",") if declared.strip() else []:
-        match = _VERSION_CLAUSE.match(clause)
+        match = _VERSION_CLAUSE_PATTERN.match(clause)
         if match is None:
             raise IncompatibleApiVersion(
                 f"its API version range {declared!r} is not valid; write for example '>=1,<2'"

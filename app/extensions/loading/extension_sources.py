@@ -6,16 +6,16 @@ from pathlib import Path
 
 import msgspec
 
-from app.extensions.loading.loader import ExtensionChoice, find_extensions
+from app.extensions.extension_registrations import ExtensionSource
+from app.extensions.loading.extension_finder import ExtensionSelectionOptions, find_extensions
 from app.extensions.packages.package_contents import PackageError
-from app.extensions.packages.package_installer import InstalledParts, installed_parts
-from app.extensions.registrations import ExtensionSource
-from app.resources.paths import Paths
+from app.extensions.packages.package_installer import InstalledPackageParts, installed_package_parts
+from app.resources.paths import BayouPaths
 from app.resources.plugin_folder import PluginFolder
 from app.resources.settings.settings import Settings
 
 
-class ExtensionFlags(msgspec.Struct, frozen=True, kw_only=True):
+class ExtensionCommandLineFlags(msgspec.Struct, frozen=True, kw_only=True):
     """The flags of the command line that concern extensions."""
 
     is_safe: bool = False
@@ -31,33 +31,33 @@ class ChosenExtensions(msgspec.Struct, frozen=True, kw_only=True):
     skills: tuple[Path, ...] = ()
     prompts: tuple[Path, ...] = ()
     themes: tuple[Path, ...] = ()
-    """More folders, from settings and packages, for `find_skills`, `find_prompts` and `find_themes`."""
+    """More folders, from settings and packages, for `find_skills`, `find_prompt_templates` and `find_themes`."""
     commands: tuple[tuple[PluginFolder, Path], ...] = ()
-    """Folders of commands in packages, each with its package, for `find_prompts`."""
+    """Folders of commands in packages, each with its package, for `find_prompt_templates`."""
     agents: tuple[Path, ...] = ()
     """Folders of helper kinds in packages."""
     problems: tuple[str, ...] = ()
 
 
-def choose_sources(
-    paths: Paths,
+def choose_extension_sources(
+    paths: BayouPaths,
     settings: Settings,
-    asked: ExtensionFlags = ExtensionFlags(),  # noqa: B008  (frozen)
+    asked: ExtensionCommandLineFlags = ExtensionCommandLineFlags(),  # noqa: B008  (frozen)
     *,
     is_trusted: bool,
 ) -> ChosenExtensions:
     """Chooses sources without running anything. With `--safe` there are neither extensions nor packages."""
     problems: list[str] = []
-    packages = InstalledParts()
+    packages = InstalledPackageParts()
     if not asked.is_safe:
         try:
-            packages = installed_parts(paths)
+            packages = installed_package_parts(paths)
         except PackageError as problem:
             problems.append(str(problem))
     mine = settings.resources
     found = find_extensions(
         paths,
-        ExtensionChoice(
+        ExtensionSelectionOptions(
             is_safe=asked.is_safe,
             only_named=asked.only_named,
             named=asked.named,
@@ -78,5 +78,5 @@ def choose_sources(
     )
 
 
-def _resolved_paths(paths: Paths, words: Iterable[str]) -> tuple[Path, ...]:
+def _resolved_paths(paths: BayouPaths, words: Iterable[str]) -> tuple[Path, ...]:
     return tuple(paths.home / word[2:] if word.startswith("~/") else paths.cwd / word for word in words)

@@ -13,24 +13,24 @@ from typing import Any
 
 import msgspec
 
-from app.extensions.packages.package_contents import PackageError, read_manifest
+from app.extensions.packages.package_contents import PackageError, read_package_manifest
 from app.extensions.packages.package_sources import (
     FetchedPackage,
-    clone_repository,
-    copy_folder,
+    clone_package_repository,
+    copy_package_folder,
     fetch_package,
-    source_kind,
-    split_market_name,
+    package_source_kind,
+    split_plugin_and_marketplace,
 )
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.text_files import read_text, write_text
 from app.values.user_errors import FileError
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-MARKET_FILE = ".claude-plugin/marketplace.json"
-_MARKETS_FOLDER = ".marketplaces"
-_NAME_PATTERN = late(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
-_GITHUB_SHORTHAND = late(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
+_MARKETPLACES_FOLDER = ".marketplaces"
+_NAME_PATTERN = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+_GITHUB_SHORTHAND_PATTERN = lazy_regex(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 class Marketplace(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class Marketplace(msgspec.Struct, frozen=True, kw_only=True):
     """Its folder."""
 
 
-class OfferedPlugin(msgspec.Struct, frozen=True, kw_only=True):
+class MarketplacePlugin(msgspec.Struct, frozen=True, kw_only=True):
     """A plugin that a marketplace offers."""
 
     name: str
@@ -52,9 +52,9 @@ class OfferedPlugin(msgspec.Struct, frozen=True, kw_only=True):
     entry: dict[str, Any]
 
 
-def add_marketplace(paths: Paths, source: str) -> tuple[Marketplace, tuple[OfferedPlugin, ...]]:
+def add_marketplace(paths: BayouPaths, source: str) -> tuple[Marketplace, tuple[MarketplacePlugin, ...]]:
     """Adds a marketplace and returns it with its plugins. Raises `PackageError`, and changes nothing then."""
-    known = marketplaces(paths)
+    known = list_marketplaces(paths)
     market, plugins = _fetch_market(paths, source)
     if any(one.name == market.name for one in known):
         _delete_clone(paths, market)
@@ -66,7 +66,7 @@ def add_marketplace(paths: Paths, source: str) -> tuple[Marketplace, tuple[Offer
     return market, plugins
 
 
-def update_marketplace(paths: Paths, market: Marketplace) -> tuple[OfferedPlugin, ...]:
+def update_marketplace(paths: BayouPaths, market: Marketplace) -> tuple[MarketplacePlugin, ...]:
     """Fetches a marketplace again. Raises `PackageError`, and keeps the present state then."""
     fresh, plugins = _fetch_market(paths, market.source)
     if fresh.name != market.name:
@@ -75,20 +75,22 @@ def update_marketplace(paths: Paths, market: Marketplace) -> tuple[OfferedPlugin
             f"{market.source} is called {fresh.name} now. Remove {market.name} and add it again."
         )
     placed = _move_into_place(paths, fresh)
-    _store_marketplaces(paths, [placed if one.name == market.name else one for one in marketplaces(paths)])
+    _store_marketplaces(
+        paths, [placed if one.name == market.name else one for one in list_marketplaces(paths)]
+    )
     return plugins
 
 
-def remove_marketplace(paths: Paths, name: str) -> Marketplace:
+def remove_marketplace(paths: BayouPaths, name: str) -> Marketplace:
     """Removes a marketplace; its installed plugins stay. Raises `PackageError`."""
     market = find_marketplace(paths, name)
-    _store_marketplaces(paths, [one for one in marketplaces(paths) if one.name != name])
+    _store_marketplaces(paths, [one for one in list_marketplaces(paths) if one.name != name])
     _delete_clone(paths, market)
     return market
 
 
-def find_marketplace(paths: Paths, name: str) -> Marketplace:
-    known = marketplaces(paths)
+def find_marketplace(paths: BayouPaths, name: str) -> Marketplace:
+    known = list_marketplaces(paths)
     for market in known:
         if market.name == name:
             return market
@@ -98,7 +100,7 @@ def find_marketplace(paths: Paths, name: str) -> Marketplace:
     )
 
 
-def marketplaces(paths: Paths) -> tuple[Marketplace, ...]:
+def list_marketplaces(paths: BayouPaths) -> tuple[Marketplace, ...]:
     """Returns the added marketplaces. Raises `PackageError` for a broken list."""
     file = _marketplaces_file(paths)
     try:
@@ -110,7 +112,7 @@ def marketplaces(paths: Paths) -> tuple[Marketplace, ...]:
         raise PackageError(f"{file} cannot be read: {problem}. Fix or delete it.") from None
 
 
-def offered_plugins(market: Marketplace) -> tuple[OfferedPlugin, ...]:
+def read_marketplace_plugins(market: Marketplace) -> tuple[MarketplacePlugin, ...]:
     """Reads the plugins of a marketplace. Raises `PackageError`, also when its folder is gone."""
     folder = Path(market.place)
     if not folder.is_dir():
@@ -122,11 +124,11 @@ def offered_plugins(market: Marketplace) -> tuple[OfferedPlugin, ...]:
     return _read_marketplace(folder)[1]
 
 
-def fetch_plugin(paths: Paths, source: str, place: Path) -> FetchedPackage:
+def fetch_marketplace_plugin(paths: BayouPaths, source: str, place: Path) -> FetchedPackage:
     """Fetches `NAME@MARKET` into a new folder. Raises `PackageError`."""
-    name, market_name = split_market_name(source)
+    name, market_name = split_plugin_and_marketplace(source)
     market = find_marketplace(paths, market_name)
-    plugins = offered_plugins(market)
+    plugins = read_marketplace_plugins(market)
     found = [one for one in plugins if one.name == name]
     if not found:
         near = ", ".join(sorted(one.name for one in plugins if name.casefold() in one.name.casefold())[:5])
@@ -147,7 +149,7 @@ def fetch_plugin(paths: Paths, source: str, place: Path) -> FetchedPackage:
     return FetchedPackage(revision=revision or market.revision, manifest=own)
 
 
-def _fetch_plugin_entry(paths: Paths, market: Marketplace, source: Any, place: Path) -> str:
+def _fetch_plugin_entry(paths: BayouPaths, market: Marketplace, source: Any, place: Path) -> str:
     if isinstance(source, str):
         _copy_inside(paths, Path(market.place), source, place)
         return ""
@@ -155,23 +157,23 @@ def _fetch_plugin_entry(paths: Paths, market: Marketplace, source: Any, place: P
     kind, ref = given.get("source"), given.get("ref")
     commit = given.get("sha") if isinstance(given.get("sha"), str) else ""
     repository, address = given.get("repo"), given.get("url")
-    if kind == "github" and isinstance(repository, str) and _GITHUB_SHORTHAND.fullmatch(repository):
+    if kind == "github" and isinstance(repository, str) and _GITHUB_SHORTHAND_PATTERN.fullmatch(repository):
         address = f"https://github.com/{repository}"
     if kind in ("pip", "npm"):
         raise PackageError(f"its source is of the kind {kind}, which bayou cannot install from a marketplace")
     if kind not in ("github", "url", "git-subdir", "git") or not isinstance(address, str):
         raise PackageError(f"unknown kind of plugin source: {json.dumps(source)[:200]}")
-    if source_kind(address) != "git" or "#" in address:
+    if package_source_kind(address) != "git" or "#" in address:
         raise PackageError(f"{address[:200]} is not the address of a git repository")
     whole = place.with_name("repository")
     wanted = f"{address}#{ref}" if isinstance(ref, str) and ref and not commit else address
-    revision = clone_repository(paths, wanted, whole, commit=commit or "")
+    revision = clone_package_repository(paths, wanted, whole, commit=commit or "")
     _copy_inside(paths, whole, str(given.get("path") or "."), place)
     shutil.rmtree(whole, ignore_errors=True)
     return revision
 
 
-def _copy_inside(paths: Paths, folder: Path, name: str, place: Path) -> None:
+def _copy_inside(paths: BayouPaths, folder: Path, name: str, place: Path) -> None:
     """Copies a folder of a marketplace or repository. Raises `PackageError` for a path that leads out of it."""
     top = Path(os.path.realpath(folder))
     target = Path(os.path.realpath(top / name))
@@ -179,22 +181,22 @@ def _copy_inside(paths: Paths, folder: Path, name: str, place: Path) -> None:
         raise PackageError(f"{name} points outside {folder}")
     if not target.is_dir():
         raise PackageError(f"{folder} has no folder {name}")
-    copy_folder(paths, str(target), place)
+    copy_package_folder(paths, str(target), place)
 
 
-def _fetch_market(paths: Paths, source: str) -> tuple[Marketplace, tuple[OfferedPlugin, ...]]:
+def _fetch_market(paths: BayouPaths, source: str) -> tuple[Marketplace, tuple[MarketplacePlugin, ...]]:
     """Fetches a marketplace; a clone stays beside the present ones until it is put in place."""
     source = _source_address(paths, source)
     now = time.strftime("%Y-%m-%d", time.gmtime())
-    if source_kind(source) == "path":
+    if package_source_kind(source) == "path":
         folder = Path(os.path.realpath(paths.cwd / Path(source).expanduser()))
         if not folder.is_dir():
             raise PackageError(f"{folder}: no such folder")
         name, plugins = _read_marketplace(folder)
         return Marketplace(name=name, source=str(folder), added_at=now, place=str(folder)), plugins
-    if source_kind(source) != "git":
+    if package_source_kind(source) != "git":
         raise PackageError(f"{source}: a marketplace is a folder, a git URL or OWNER/REPOSITORY of GitHub")
-    clones = paths.packages_dir / _MARKETS_FOLDER
+    clones = paths.packages_dir / _MARKETPLACES_FOLDER
     clones.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=".new-", dir=clones)) / "clone"
     try:
@@ -207,14 +209,14 @@ def _fetch_market(paths: Paths, source: str) -> tuple[Marketplace, tuple[Offered
     return market, plugins
 
 
-def _source_address(paths: Paths, source: str) -> str:
-    is_short = _GITHUB_SHORTHAND.fullmatch(source) and not (paths.cwd / source).exists()
+def _source_address(paths: BayouPaths, source: str) -> str:
+    is_short = _GITHUB_SHORTHAND_PATTERN.fullmatch(source) and not (paths.cwd / source).exists()
     return f"https://github.com/{source}" if is_short else source
 
 
-def _move_into_place(paths: Paths, market: Marketplace) -> Marketplace:
+def _move_into_place(paths: BayouPaths, market: Marketplace) -> Marketplace:
     """Moves a new clone to the marketplace's folder."""
-    clones = paths.packages_dir / _MARKETS_FOLDER
+    clones = paths.packages_dir / _MARKETPLACES_FOLDER
     if not Path(market.place).is_relative_to(clones):
         return market
     target = clones / market.name
@@ -224,25 +226,25 @@ def _move_into_place(paths: Paths, market: Marketplace) -> Marketplace:
     return msgspec.structs.replace(market, place=str(target))
 
 
-def _delete_clone(paths: Paths, market: Marketplace) -> None:
-    place, clones = Path(market.place), paths.packages_dir / _MARKETS_FOLDER
+def _delete_clone(paths: BayouPaths, market: Marketplace) -> None:
+    place, clones = Path(market.place), paths.packages_dir / _MARKETPLACES_FOLDER
     if place.is_relative_to(clones):
         shutil.rmtree(place.parent if place.parent != clones else place, ignore_errors=True)
 
 
-def _read_marketplace(folder: Path) -> tuple[str, tuple[OfferedPlugin, ...]]:
+def _read_marketplace(folder: Path) -> tuple[str, tuple[MarketplacePlugin, ...]]:
     """Returns the name and the plugins of the marketplace in a folder. Raises `PackageError`."""
-    if not (folder / MARKET_FILE).is_file():
-        raise PackageError(f"{folder} has no {MARKET_FILE}, so it is not a marketplace")
-    data = read_manifest(folder, MARKET_FILE)
+    if not (folder / MARKETPLACE_FILE).is_file():
+        raise PackageError(f"{folder} has no {MARKETPLACE_FILE}, so it is not a marketplace")
+    data = read_package_manifest(folder, MARKETPLACE_FILE)
     name, listed = data.get("name"), data.get("plugins")
     if not isinstance(name, str) or not _NAME_PATTERN.match(name):
-        raise PackageError(f"{MARKET_FILE}: the name must be letters, digits, dots and hyphens")
+        raise PackageError(f"{MARKETPLACE_FILE}: the name must be letters, digits, dots and hyphens")
     if not isinstance(listed, list):
-        raise PackageError(f"{MARKET_FILE}: plugins must be a list")
+        raise PackageError(f"{MARKETPLACE_FILE}: plugins must be a list")
     root = data.get("metadata", {}).get("pluginRoot") if isinstance(data.get("metadata"), dict) else None
     plugins = [
-        OfferedPlugin(
+        MarketplacePlugin(
             name=entry["name"],
             description=str(entry.get("description") or ""),
             entry=_entry_below_root(entry, root),
@@ -262,10 +264,10 @@ def _entry_below_root(entry: dict[str, Any], root: Any) -> dict[str, Any]:
     return {**entry, "source": f"{root.rstrip('/')}/{source}"}
 
 
-def _marketplaces_file(paths: Paths) -> Path:
+def _marketplaces_file(paths: BayouPaths) -> Path:
     return paths.packages_dir / "marketplaces.json"
 
 
-def _store_marketplaces(paths: Paths, markets: list[Marketplace]) -> None:
+def _store_marketplaces(paths: BayouPaths, markets: list[Marketplace]) -> None:
     data = [msgspec.to_builtins(one) for one in sorted(markets, key=lambda one: one.name)]
     write_text(_marketplaces_file(paths), json.dumps(data, indent=2, ensure_ascii=False) + "\n")

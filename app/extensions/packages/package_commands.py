@@ -5,23 +5,23 @@ from collections.abc import Callable
 
 from app.extensions.packages.package_contents import PackageError
 from app.extensions.packages.package_installer import (
-    commit_package,
-    discard_package,
-    find_package,
-    installed_packages,
+    discard_staged_package,
+    find_installed_package,
+    install_staged_package,
+    list_installed_packages,
     remove_package,
     stage_package,
 )
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.user_errors import FileError
-from tools.columns import align_columns
-from tools.text import one_line
+from tools.text_sanitizing import one_line
+from tools.text_tables import align_columns
 
-AskYesNo = Callable[[str], bool]
+AskYesOrNo = Callable[[str], bool]
 """Shows a text and asks yes or no."""
 PrintLine = Callable[[str], None]
 
-USAGE_BY_COMMAND = {
+USAGE_BY_PACKAGE_COMMAND = {
     "install": "bayou install SOURCE [--yes]   (a folder, a git URL, pip:NAME, or NAME@MARKET)",
     "remove": "bayou remove NAME",
     "list": "bayou list",
@@ -31,12 +31,18 @@ USAGE_BY_COMMAND = {
 
 
 def run_package_command(
-    name: str, words: list[str], paths: Paths, *, ask: AskYesNo | None, say: PrintLine, complain: PrintLine
+    name: str,
+    words: list[str],
+    paths: BayouPaths,
+    *,
+    ask: AskYesOrNo | None,
+    say: PrintLine,
+    complain: PrintLine,
 ) -> int:
     """Runs a package command and returns the exit code. Without a terminal `ask` is None, and `--yes` is
     required."""
     if {"-h", "--help"} & set(words):
-        say(USAGE_BY_COMMAND[name])
+        say(USAGE_BY_PACKAGE_COMMAND[name])
         return 0
     options = [word for word in words if word.startswith("--")]
     rest = [word for word in words if not word.startswith("--")]
@@ -46,7 +52,7 @@ def run_package_command(
     ]
     if unknown or not wanted[0] <= len(rest) <= wanted[1]:
         complain(
-            f"{'Unknown option: ' + unknown[0] + '. ' if unknown else ''}Usage: {USAGE_BY_COMMAND[name]}"
+            f"{'Unknown option: ' + unknown[0] + '. ' if unknown else ''}Usage: {USAGE_BY_PACKAGE_COMMAND[name]}"
         )
         return 2
     agreed = (lambda text: True) if "--yes" in options else ask
@@ -58,32 +64,36 @@ def run_package_command(
 
 
 def _install(
-    words: list[str], paths: Paths, ask: AskYesNo | None, say: PrintLine, complain: PrintLine
+    words: list[str], paths: BayouPaths, ask: AskYesOrNo | None, say: PrintLine, complain: PrintLine
 ) -> int:
     staged = stage_package(paths, words[0])
     if staged.is_unchanged:
-        discard_package(staged)
+        discard_staged_package(staged)
         say(f"{staged.package.name} is up to date.")
         return 0
     say(staged.approval_text())
     if ask is None or not ask(f"Install {staged.package.name}?"):
-        discard_package(staged)
+        discard_staged_package(staged)
         complain(
             "Nothing was installed." + (" Add --yes to install without confirmation." if ask is None else "")
         )
         return 1
-    package = commit_package(paths, staged)
+    package = install_staged_package(paths, staged)
     say(f"Installed {package.name}. It is loaded at the next start, or after /reload.")
     return 0
 
 
-def _remove(words: list[str], paths: Paths, ask: AskYesNo | None, say: PrintLine, complain: PrintLine) -> int:
+def _remove(
+    words: list[str], paths: BayouPaths, ask: AskYesOrNo | None, say: PrintLine, complain: PrintLine
+) -> int:
     say(f"Removed {remove_package(paths, words[0]).name}.")
     return 0
 
 
-def _list(words: list[str], paths: Paths, ask: AskYesNo | None, say: PrintLine, complain: PrintLine) -> int:
-    packages = installed_packages(paths)
+def _list(
+    words: list[str], paths: BayouPaths, ask: AskYesOrNo | None, say: PrintLine, complain: PrintLine
+) -> int:
+    packages = list_installed_packages(paths)
     if not packages:
         say("No packages are installed.")
         return 0
@@ -95,8 +105,10 @@ def _list(words: list[str], paths: Paths, ask: AskYesNo | None, say: PrintLine, 
     return 0
 
 
-def _update(words: list[str], paths: Paths, ask: AskYesNo | None, say: PrintLine, complain: PrintLine) -> int:
-    packages = (find_package(paths, words[0]),) if words else installed_packages(paths)
+def _update(
+    words: list[str], paths: BayouPaths, ask: AskYesOrNo | None, say: PrintLine, complain: PrintLine
+) -> int:
+    packages = (find_installed_package(paths, words[0]),) if words else list_installed_packages(paths)
     codes = [0]
     for package in packages:
         try:
@@ -108,13 +120,13 @@ def _update(words: list[str], paths: Paths, ask: AskYesNo | None, say: PrintLine
 
 
 def _marketplace(
-    words: list[str], paths: Paths, ask: AskYesNo | None, say: PrintLine, complain: PrintLine
+    words: list[str], paths: BayouPaths, ask: AskYesOrNo | None, say: PrintLine, complain: PrintLine
 ) -> int:
     from app.extensions.packages import marketplaces as markets  # noqa: PLC0415  (seldom)
 
     verb, *names = words
     if verb not in ("add", "list", "update", "remove") or (verb in ("add", "remove") and not names):
-        complain(f"Usage: {USAGE_BY_COMMAND['marketplace']}")
+        complain(f"Usage: {USAGE_BY_PACKAGE_COMMAND['marketplace']}")
         return 2
     if verb == "add":
         market, plugins = markets.add_marketplace(paths, names[0])
@@ -126,7 +138,7 @@ def _marketplace(
     if verb == "remove":
         say(f"Removed {markets.remove_marketplace(paths, names[0]).name}. Its installed plugins stay.")
         return 0
-    known = (markets.find_marketplace(paths, names[0]),) if names else markets.marketplaces(paths)
+    known = (markets.find_marketplace(paths, names[0]),) if names else markets.list_marketplaces(paths)
     if not known:
         say("There are no marketplaces. Add one: bayou plugin marketplace add SOURCE")
     codes = [0]
@@ -138,7 +150,7 @@ def _marketplace(
                     f"{market.name} has {count} plugins. Update those that are installed: bayou plugin update"
                 )
                 continue
-            plugins = markets.offered_plugins(market)
+            plugins = markets.read_marketplace_plugins(market)
         except PackageError as problem:
             complain(str(problem))
             codes.append(1)

@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
-from app.extensions.loading.loader import ENTRY_POINT_GROUP, MANIFEST_NAME
+from app.extensions.loading.extension_finder import ENTRY_POINT_GROUP, PACKAGE_MANIFEST_NAME
 from app.values.user_errors import UserError
-from tools.files.existence import exists, is_dir, is_file
-from tools.text import one_line
+from tools.files.path_existence import exists, is_dir, is_file
+from tools.text_sanitizing import one_line
 
 
 class PackageError(UserError):
     """The package cannot be installed. `str` says why."""
 
 
-class EntryPoint(msgspec.Struct, frozen=True, kw_only=True):
+class DistributionEntryPoint(msgspec.Struct, frozen=True, kw_only=True):
     """An entry point of a Python distribution: its name and its value, `module:function`."""
 
     name: str
@@ -42,7 +42,7 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
     """The hooks and servers in words, for the user who is asked for approval."""
     unused: tuple[str, ...] = ()
     """What else it has, which bayou does not use."""
-    entry_points: tuple[EntryPoint, ...] = ()
+    entry_points: tuple[DistributionEntryPoint, ...] = ()
     """The entry points of a Python distribution."""
 
     @property
@@ -70,10 +70,10 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(one_line(line) for line in (*runs, *more))
 
 
-def inspect_folder(folder: Path) -> PackageContents:
+def inspect_package_folder(folder: Path) -> PackageContents:
     """Returns the parts that the folder declares in `bayou.json`, or has in the usual places. Raises
     `PackageError`."""
-    if is_file(folder / MANIFEST_NAME):
+    if is_file(folder / PACKAGE_MANIFEST_NAME):
         return _declared_contents(folder)
     extensions = ["."] if is_file(folder / "__init__.py") else []
     extensions += [_relative_path(folder, path) for path in _extension_files(folder / "extensions")]
@@ -87,12 +87,12 @@ def inspect_folder(folder: Path) -> PackageContents:
     )
 
 
-def inspect_site_folder(site: Path) -> PackageContents:
+def inspect_pip_target_folder(site: Path) -> PackageContents:
     """Returns the entry points of the distributions in a folder that pip has filled."""
     from importlib.metadata import distributions  # noqa: PLC0415  (only for Python packages)
 
     points = [
-        EntryPoint(name=point.name, value=point.value)
+        DistributionEntryPoint(name=point.name, value=point.value)
         for distribution in distributions(path=[str(site)])
         for point in distribution.entry_points
         if point.group == ENTRY_POINT_GROUP
@@ -100,15 +100,15 @@ def inspect_site_folder(site: Path) -> PackageContents:
     return PackageContents(entry_points=tuple(sorted(points, key=lambda point: point.name)))
 
 
-def manifest_or_empty(folder: Path) -> dict[str, Any]:
+def read_package_manifest_or_empty(folder: Path) -> dict[str, Any]:
     try:
-        data = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
+        data = json.loads((folder / PACKAGE_MANIFEST_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 
 
-def read_manifest(folder: Path, name: str) -> dict[str, Any]:
+def read_package_manifest(folder: Path, name: str) -> dict[str, Any]:
     """Returns the manifest of a package. Raises `PackageError` for a file that cannot be read."""
     try:
         data = json.loads((folder / name).read_text(encoding="utf-8"))
@@ -120,16 +120,16 @@ def read_manifest(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _declared_contents(folder: Path) -> PackageContents:
-    data = read_manifest(folder, MANIFEST_NAME)
+    data = read_package_manifest(folder, PACKAGE_MANIFEST_NAME)
     fields: dict[str, tuple[str, ...]] = {}
     for kind in ("extensions", "skills", "prompts", "themes"):
         names = data.get(kind, [])
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise PackageError(f"{MANIFEST_NAME}: {kind} must be a list of paths")
+            raise PackageError(f"{PACKAGE_MANIFEST_NAME}: {kind} must be a list of paths")
         for name in names:
             target = (folder / name).resolve()
             if not target.is_relative_to(folder.resolve()) or not exists(target):
-                raise PackageError(f"{MANIFEST_NAME} names {name}, which is not in the package")
+                raise PackageError(f"{PACKAGE_MANIFEST_NAME} names {name}, which is not in the package")
         fields[kind] = tuple(names)
     return PackageContents(**fields)  # pyright: ignore[reportArgumentType]  (four of its fields)
 

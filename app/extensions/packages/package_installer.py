@@ -16,21 +16,21 @@ from typing import Any
 
 import msgspec
 
-from app.extensions.loading.loader import MANIFEST_NAME
+from app.extensions.loading.extension_finder import PACKAGE_MANIFEST_NAME
 from app.extensions.packages.package_contents import (
     PackageContents,
     PackageError,
-    inspect_folder,
-    inspect_site_folder,
-    manifest_or_empty,
+    inspect_package_folder,
+    inspect_pip_target_folder,
+    read_package_manifest_or_empty,
 )
-from app.extensions.packages.package_sources import PackageKind, fetch_package, source_kind
-from app.resources.paths import Paths
+from app.extensions.packages.package_sources import PackageSourceKind, fetch_package, package_source_kind
+from app.resources.paths import BayouPaths
 from app.resources.plugin_folder import PluginFolder
 from app.resources.text_files import read_text, write_text
 from app.resources.trust.content_fingerprint import fingerprint
 from app.values.user_errors import FileError
-from tools.files.existence import is_file
+from tools.files.path_existence import is_file
 
 
 class InstalledPackage(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class InstalledPackage(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     source: str
-    kind: PackageKind
+    kind: PackageSourceKind
     revision: str = ""
     """The commit or version."""
     fingerprint: str
@@ -46,7 +46,7 @@ class InstalledPackage(msgspec.Struct, frozen=True, kw_only=True):
     contents: PackageContents
     installed_at: str = ""
 
-    def folder(self, paths: Paths) -> Path:
+    def folder(self, paths: BayouPaths) -> Path:
         return paths.packages_dir / self.name
 
 
@@ -70,7 +70,7 @@ class StagedPackage(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join([*lines, *(f"  {line}" for line in package.contents.describe_lines())])
 
 
-class InstalledParts(msgspec.Struct, frozen=True, kw_only=True):
+class InstalledPackageParts(msgspec.Struct, frozen=True, kw_only=True):
     """The folders and files that installed packages contribute."""
 
     extensions: tuple[Path, ...] = ()
@@ -87,36 +87,38 @@ class InstalledParts(msgspec.Struct, frozen=True, kw_only=True):
     """Folders with Python distributions."""
 
 
-def stage_package(paths: Paths, source: str) -> StagedPackage:
+def stage_package(paths: BayouPaths, source: str) -> StagedPackage:
     """Fetches a package and inspects it. Raises `PackageError`, leaving no files behind."""
     from app.extensions.packages.plugin_contents import (  # noqa: PLC0415  (a start only reads the list)
-        MANIFEST_FILE,
+        PLUGIN_MANIFEST_FILE,
         inspect_plugin,
-        plugin_manifest,
+        read_plugin_manifest,
     )
 
-    kind = source_kind(source)
+    kind = package_source_kind(source)
     paths.packages_dir.mkdir(parents=True, exist_ok=True)
     top = Path(tempfile.mkdtemp(prefix=".staging-", dir=paths.packages_dir))
     place = top / "package"
     try:
         fetched = fetch_package(paths, source, place)
         _require_own_files(place)
-        manifest = plugin_manifest(place) if not is_file(place / MANIFEST_NAME) else None
-        if manifest is None and fetched.manifest is not None and not is_file(place / MANIFEST_NAME):
+        manifest = read_plugin_manifest(place) if not is_file(place / PACKAGE_MANIFEST_NAME) else None
+        if manifest is None and fetched.manifest is not None and not is_file(place / PACKAGE_MANIFEST_NAME):
             manifest = fetched.manifest
-            (place / MANIFEST_FILE).parent.mkdir(exist_ok=True)
-            (place / MANIFEST_FILE).write_text(json.dumps(manifest, indent=2), encoding="utf-8")
+            (place / PLUGIN_MANIFEST_FILE).parent.mkdir(exist_ok=True)
+            (place / PLUGIN_MANIFEST_FILE).write_text(json.dumps(manifest, indent=2), encoding="utf-8")
         if manifest is not None:
             contents = inspect_plugin(place, manifest, has_usual_places=not _lists_parts(fetched.manifest))
         else:
-            contents = inspect_site_folder(place) if kind == "python" else inspect_folder(place)
+            contents = inspect_pip_target_folder(place) if kind == "python" else inspect_package_folder(place)
         if contents.is_empty:
             unused = f"; its {' and '.join(contents.unused)} are not used by bayou" if contents.unused else ""
             raise PackageError(
                 f"{source} contains no extension, skill, command, agent, hook, server, prompt or theme{unused}"
             )
-        name = _package_name(source, kind, manifest if manifest is not None else manifest_or_empty(place))
+        name = _package_name(
+            source, kind, manifest if manifest is not None else read_package_manifest_or_empty(place)
+        )
         package = InstalledPackage(
             name=name,
             source=source,
@@ -126,7 +128,7 @@ def stage_package(paths: Paths, source: str) -> StagedPackage:
             contents=contents,
             installed_at=time.strftime("%Y-%m-%d", time.gmtime()),
         )
-        earlier = next((one for one in installed_packages(paths) if one.name == name), None)
+        earlier = next((one for one in list_installed_packages(paths) if one.name == name), None)
         if earlier is not None and earlier.source != source:
             raise PackageError(
                 f"{name} is already installed, from {earlier.source}. Remove it first: bayou remove {name}"
@@ -137,7 +139,7 @@ def stage_package(paths: Paths, source: str) -> StagedPackage:
         raise
 
 
-def commit_package(paths: Paths, staged: StagedPackage) -> InstalledPackage:
+def install_staged_package(paths: BayouPaths, staged: StagedPackage) -> InstalledPackage:
     """Moves an approved package into place. The older version stays complete until the new one is there."""
     target = staged.package.folder(paths)
     if fingerprint(staged.place, is_limited=False) != staged.package.fingerprint:
@@ -148,7 +150,7 @@ def commit_package(paths: Paths, staged: StagedPackage) -> InstalledPackage:
             target.rename(old)
         try:
             staged.place.rename(target)
-            others = [one for one in installed_packages(paths) if one.name != staged.package.name]
+            others = [one for one in list_installed_packages(paths) if one.name != staged.package.name]
             _write_package_list(paths, [*others, staged.package])
         except BaseException:
             if target.exists():
@@ -156,25 +158,27 @@ def commit_package(paths: Paths, staged: StagedPackage) -> InstalledPackage:
             if old.exists():
                 old.rename(target)
             raise
-    discard_package(staged)
+    discard_staged_package(staged)
     return staged.package
 
 
-def discard_package(staged: StagedPackage) -> None:
+def discard_staged_package(staged: StagedPackage) -> None:
     shutil.rmtree(staged.place.parent, ignore_errors=True)
 
 
-def remove_package(paths: Paths, name_or_source: str) -> InstalledPackage:
+def remove_package(paths: BayouPaths, name_or_source: str) -> InstalledPackage:
     """Removes an installed package. Raises `PackageError` when there is no such package."""
     with _install_lock(paths):
-        package = find_package(paths, name_or_source)
-        _write_package_list(paths, [one for one in installed_packages(paths) if one.name != package.name])
+        package = find_installed_package(paths, name_or_source)
+        _write_package_list(
+            paths, [one for one in list_installed_packages(paths) if one.name != package.name]
+        )
         shutil.rmtree(package.folder(paths), ignore_errors=True)
     return package
 
 
-def find_package(paths: Paths, name_or_source: str) -> InstalledPackage:
-    packages = installed_packages(paths)
+def find_installed_package(paths: BayouPaths, name_or_source: str) -> InstalledPackage:
+    packages = list_installed_packages(paths)
     for package in packages:
         if name_or_source in (package.name, package.source):
             return package
@@ -182,7 +186,7 @@ def find_package(paths: Paths, name_or_source: str) -> InstalledPackage:
     raise PackageError(f"{name_or_source} is not installed. Installed: {known}.")
 
 
-def installed_packages(paths: Paths) -> tuple[InstalledPackage, ...]:
+def list_installed_packages(paths: BayouPaths) -> tuple[InstalledPackage, ...]:
     """Lists the installed packages by name. A broken list raises an error, so that it is not overwritten as
     if empty."""
     file = package_list_file(paths)
@@ -196,11 +200,11 @@ def installed_packages(paths: Paths) -> tuple[InstalledPackage, ...]:
     return tuple(sorted(packages, key=lambda package: package.name))
 
 
-def installed_parts(paths: Paths) -> InstalledParts:
+def installed_package_parts(paths: BayouPaths) -> InstalledPackageParts:
     """Returns the paths of extensions, skills, prompts and themes in packages. Raises `PackageError` for a
     broken list."""
-    found: dict[str, list[Any]] = {name: [] for name in InstalledParts.__struct_fields__}
-    for package in installed_packages(paths):
+    found: dict[str, list[Any]] = {name: [] for name in InstalledPackageParts.__struct_fields__}
+    for package in list_installed_packages(paths):
         folder = package.folder(paths)
         if package.kind == "python":
             found["sites"].append(folder)
@@ -210,21 +214,21 @@ def installed_parts(paths: Paths) -> InstalledParts:
         found["servers"] += [(plugin, folder / name) for name in package.contents.servers]
         for kind in ("extensions", "skills", "prompts", "themes", "agents"):
             found[kind] += [(folder / name).resolve() for name in getattr(package.contents, kind)]
-    return InstalledParts(**{name: tuple(places) for name, places in found.items()})
+    return InstalledPackageParts(**{name: tuple(places) for name, places in found.items()})
 
 
-def plugin_hook_files(paths: Paths) -> tuple[tuple[PluginFolder, Path], ...]:
+def plugin_hook_files(paths: BayouPaths) -> tuple[tuple[PluginFolder, Path], ...]:
     """Returns the files with hooks of installed plugins; none if the list of packages is broken."""
     try:
-        return installed_parts(paths).hooks
+        return installed_package_parts(paths).hooks
     except PackageError:
         return ()
 
 
-def has_servers(paths: Paths) -> bool:
+def have_plugins_mcp_servers(paths: BayouPaths) -> bool:
     """Whether a plugin has MCP servers, from the list of packages alone."""
     try:
-        return any(package.contents.servers for package in installed_packages(paths))
+        return any(package.contents.servers for package in list_installed_packages(paths))
     except PackageError:
         return False
 
@@ -244,7 +248,7 @@ def _require_own_files(place: Path) -> None:
                 raise PackageError(f"{path.relative_to(place)} is a link to a place outside the package")
 
 
-def _package_name(source: str, kind: PackageKind, manifest: dict[str, Any]) -> str:
+def _package_name(source: str, kind: PackageSourceKind, manifest: dict[str, Any]) -> str:
     given = manifest.get("name")
     if isinstance(given, str) and given:
         raw = given
@@ -258,16 +262,16 @@ def _package_name(source: str, kind: PackageKind, manifest: dict[str, Any]) -> s
     return name
 
 
-def package_list_file(paths: Paths) -> Path:
+def package_list_file(paths: BayouPaths) -> Path:
     return paths.packages_dir / "installed.json"
 
 
-def _write_package_list(paths: Paths, packages: list[InstalledPackage]) -> None:
+def _write_package_list(paths: BayouPaths, packages: list[InstalledPackage]) -> None:
     data = [msgspec.to_builtins(package) for package in sorted(packages, key=lambda package: package.name)]
     write_text(package_list_file(paths), json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
-def _install_lock(paths: Paths) -> AbstractContextManager[Any]:
+def _install_lock(paths: BayouPaths) -> AbstractContextManager[Any]:
     import filelock  # noqa: PLC0415  (a start only reads the list)
 
     paths.packages_dir.mkdir(parents=True, exist_ok=True)

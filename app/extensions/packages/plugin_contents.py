@@ -10,19 +10,19 @@ from typing import Any
 
 import msgspec
 
-from app.extensions.packages.package_contents import PackageContents, PackageError, read_manifest
-from app.resources.frontmatter import read_document
-from app.resources.helper_kinds import BUILT_IN_HELPERS
+from app.extensions.packages.package_contents import PackageContents, PackageError, read_package_manifest
+from app.resources.frontmatter import read_markdown_with_frontmatter
+from app.resources.helper_kinds import BUILT_IN_HELPER_AGENT_KINDS
 from app.resources.hook_files import read_hook_file
+from app.resources.mcp_server_files import MCP_SERVERS_KEY, UncheckedMcpServers
 from app.resources.plugin_folder import PluginFolder
-from app.resources.server_files import SERVERS_KEY, UncheckedServers
 from app.resources.trust.project_servers import project_servers
-from tools.files.existence import exists, is_dir, is_file
+from tools.files.path_existence import exists, is_dir, is_file
 
-MANIFEST_FILE = ".claude-plugin/plugin.json"
-_MANIFEST_FILES = (MANIFEST_FILE, "plugin.json")
-_DEFAULT_FILES = {"hooks": "hooks/hooks.json", "mcpServers": ".mcp.json"}
-_UNSUPPORTED_PARTS = {
+PLUGIN_MANIFEST_FILE = ".claude-plugin/plugin.json"
+_PLUGIN_MANIFEST_FILES = (PLUGIN_MANIFEST_FILE, "plugin.json")
+_DEFAULT_PLUGIN_FILES = {"hooks": "hooks/hooks.json", "mcpServers": ".mcp.json"}
+_UNSUPPORTED_PLUGIN_PARTS = {
     "LSP servers": ("lspServers", ".lsp.json"),
     "output styles": ("outputStyles", "output-styles"),
     "monitors": ("monitors", "monitors/monitors.json"),
@@ -32,7 +32,7 @@ _UNSUPPORTED_PARTS = {
 _MAX_SERVER_NAME_CHARS = 64
 
 
-class PluginServer(msgspec.Struct, frozen=True, kw_only=True):
+class PluginMcpServer(msgspec.Struct, frozen=True, kw_only=True):
     """An MCP server of a plugin, with the plugin's folder in place of its variables."""
 
     name: str
@@ -40,11 +40,11 @@ class PluginServer(msgspec.Struct, frozen=True, kw_only=True):
     entry: Mapping[str, Any]
 
 
-def plugin_manifest(folder: Path) -> dict[str, Any] | None:
+def read_plugin_manifest(folder: Path) -> dict[str, Any] | None:
     """Returns the manifest of a plugin; None if the folder is no plugin. Raises `PackageError` if the manifest
     cannot be read."""
-    name = next((name for name in _MANIFEST_FILES if is_file(folder / name)), None)
-    return read_manifest(folder, name) if name is not None else None
+    name = next((name for name in _PLUGIN_MANIFEST_FILES if is_file(folder / name)), None)
+    return read_package_manifest(folder, name) if name is not None else None
 
 
 def inspect_plugin(
@@ -70,7 +70,7 @@ def inspect_plugin(
     runs += _server_descriptions(plugin, server_files)
     unused += [
         kind
-        for kind, (key, place) in _UNSUPPORTED_PARTS.items()
+        for kind, (key, place) in _UNSUPPORTED_PLUGIN_PARTS.items()
         if manifest.get(key) or exists(folder / place)
     ]
     return PackageContents(
@@ -84,15 +84,15 @@ def inspect_plugin(
     )
 
 
-def plugin_servers(plugin: PluginFolder, file: Path) -> list[PluginServer]:
+def read_plugin_mcp_servers(plugin: PluginFolder, file: Path) -> list[PluginMcpServer]:
     """Returns the servers of a plugin's file: below `mcpServers`, or the servers themselves. Raises `PackageError`."""
-    data = read_manifest(file.parent, file.name)
+    data = read_package_manifest(file.parent, file.name)
     is_manifest = file.name == "plugin.json"
-    table = data.get(SERVERS_KEY, {} if is_manifest else data)
+    table = data.get(MCP_SERVERS_KEY, {} if is_manifest else data)
     if not isinstance(table, dict):
-        raise PackageError(f"{file.name}: {SERVERS_KEY} must be an object of servers by name")
+        raise PackageError(f"{file.name}: {MCP_SERVERS_KEY} must be an object of servers by name")
     return [
-        PluginServer(name=_server_name(plugin.name, name), entry=plugin.expand(entry))
+        PluginMcpServer(name=_server_name(plugin.name, name), entry=plugin.expand(entry))
         for name, entry in table.items()
         if isinstance(entry, dict)
     ]
@@ -114,12 +114,12 @@ def _hook_descriptions(plugin: PluginFolder, files: list[str]) -> tuple[list[str
 
 
 def _server_descriptions(plugin: PluginFolder, files: list[str]) -> list[str]:
-    found = [server for name in files for server in plugin_servers(plugin, plugin.root / name)]
+    found = [server for name in files for server in read_plugin_mcp_servers(plugin, plugin.root / name)]
     names = [server.name for server in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise PackageError(f"two MCP servers of the plugin are called {twice}")
-    table = UncheckedServers(path=plugin.root, entries={one.name: one.entry for one in found})
+    table = UncheckedMcpServers(path=plugin.root, entries={one.name: one.entry for one in found})
     return [f"MCP server {one.detail}" for one in project_servers(table)]
 
 
@@ -127,10 +127,10 @@ def _part_files(folder: Path, manifest: dict[str, Any], key: str) -> list[str]:
     """Returns the files with hooks or servers: the usual one, those that the manifest names, and the manifest itself
     if it contains some."""
     said = manifest.get(key)
-    usual = _DEFAULT_FILES[key]
+    usual = _DEFAULT_PLUGIN_FILES[key]
     found = [usual] if is_file(folder / usual) else []
     if isinstance(said, dict):
-        found.append(next(name for name in _MANIFEST_FILES if is_file(folder / name)))
+        found.append(next(name for name in _PLUGIN_MANIFEST_FILES if is_file(folder / name)))
     elif said is not None:
         found += _paths_in_manifest(folder, said, key)
     for name in found:
@@ -183,6 +183,6 @@ def _usable_agents(folder: Path, places: list[str]) -> tuple[list[str], list[str
 
 def _built_in_agent_name(file: Path) -> str:
     """Returns the name of an agent if it is that of a built-in helper."""
-    document = read_document(file, [])
+    document = read_markdown_with_frontmatter(file, [])
     name = str((document.fields.get("name") if document is not None else "") or file.stem)
-    return name if any(kind.name == name for kind in BUILT_IN_HELPERS) else ""
+    return name if any(kind.name == name for kind in BUILT_IN_HELPER_AGENT_KINDS) else ""

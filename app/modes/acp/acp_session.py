@@ -7,27 +7,43 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.assembly.assembled_session import AssembledSession
+from app.assembly.command_line_options import CommandLineOptions
 from app.assembly.extensions.extension_setup import ConnectedExtensions, connect_extensions
-from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.assembly.shutdown import close_session
 from app.assembly.trust_prompt import RpcTrustPrompt
-from app.engine.core.prompt_intake import MissingApiKey, RequestRefused
+from app.engine.core.prompt_intake import MissingApiKey, SessionRequestRefused
 from app.engine.session import Session
-from app.extensions.headless_ui import EventUi
-from app.modes.acp.blocks import PromptContent
-from app.modes.acp.client import Client
+from app.extensions.headless_ui import EventPublishingUi
+from app.modes.acp.acp_session_options import (
+    acp_session_modes,
+    current_acp_mode,
+    session_options,
+    set_mode,
+    set_option,
+)
+from app.modes.acp.client import AcpClient
 from app.modes.acp.client_questions import ClientQuestions
-from app.modes.acp.commands import begin_goal, find_own_command, offered_commands
-from app.modes.acp.options import current_mode, session_modes, session_options, set_mode, set_option
+from app.modes.acp.content_blocks import PromptContent
 from app.modes.acp.replay import replay_updates
-from app.modes.acp.request_errors import AUTH_REQUIRED, internal_error, request_error
-from app.modes.acp.responses import PromptEnd, SessionModes, StopReason
-from app.modes.acp.update_values import CommandsUpdate, ConfigOption, ModeUpdate, OptionsUpdate, Update
-from app.modes.acp.updates import UpdateSender
+from app.modes.acp.request_errors import AUTH_REQUIRED, make_internal_error, make_request_error
+from app.modes.acp.request_results import AcpSessionModes, PromptRequestResult, StopReason
+from app.modes.acp.slash_commands import (
+    find_builtin_slash_command,
+    offered_slash_commands,
+    start_goal_from_prompt,
+)
+from app.modes.acp.update_messages import (
+    SessionConfigOption,
+    SessionModeUpdate,
+    SessionOptionsUpdate,
+    SlashCommandsUpdate,
+    Update,
+)
+from app.modes.acp.updates import AcpUpdateSender
 from app.modes.wire_events import DeltaJoiner
 from app.printing import print_problem
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.events import (
     AgentSettled,
     AgentStart,
@@ -47,7 +63,7 @@ Delivery = Literal["follow_up", "steer"]
 _FIRST_UPDATES_DELAY_SECONDS = 0.05
 """Seconds between the answer that names a session and its first updates: some clients learn of a session only
 after they have handled that answer."""
-_ANSWER_TIMEOUT_SECONDS = 7 * 24 * 3600.0
+_USER_ANSWER_TIMEOUT_SECONDS = 7 * 24 * 3600.0
 """Seconds that a question of an extension waits, long enough for an absent user."""
 _REFUSAL_STOP_REASONS = ("refusal", "content_filter", "SAFETY")
 _NO_MODEL_TEXT = (
@@ -60,7 +76,7 @@ _NO_MODEL_TEXT = (
 class AcpSession:
     """A session with its extensions, its questions and its open prompts."""
 
-    def __init__(self, assembled: AssembledSession, paths: Paths, client: Client) -> None:
+    def __init__(self, assembled: AssembledSession, paths: BayouPaths, client: AcpClient) -> None:
         self._assembled = assembled
         self._paths = paths
         self._client = client
@@ -76,10 +92,10 @@ class AcpSession:
         self._held_updates: list[Update] | None = []
         """Updates held back until the client knows the session; None afterwards."""
         self._release_task: asyncio.TimerHandle | None = None
-        self._shown: tuple[str, list[ConfigOption]] | None = None
+        self._shown: tuple[str, list[SessionConfigOption]] | None = None
         """The mode and the options that the client knows."""
         self._extended: ConnectedExtensions | None = None
-        self._updates = UpdateSender(
+        self._updates = AcpUpdateSender(
             self.session,
             self.send_update,
             is_own=self.session.outcomes.is_outcome_awaited,
@@ -88,19 +104,23 @@ class AcpSession:
         self._questions = ClientQuestions(self.session, self.id, client)
         self._joined = DeltaJoiner(self._on_event)
         self._unsubscribe = self.session.subscribe(
-            self._joined.handle_event, pace=client.connection.wait_for_space
+            self._joined.handle_event, pace=client.connection.wait_for_output_space
         )
         assembled.effective_settings.subscribe(lambda before: self._send_options())
 
     @classmethod
     async def open_session(
-        cls, options: Options, paths: Paths, client: Client, servers: Mapping[str, dict[str, Any]]
+        cls,
+        options: CommandLineOptions,
+        paths: BayouPaths,
+        client: AcpClient,
+        servers: Mapping[str, dict[str, Any]],
     ) -> "AcpSession":
         """Opens the session. Raises `UserError` with the reason."""
         assembled = assemble_session(options, paths, asks="person")
         living = cls(assembled, paths, client)
         try:
-            living.add_servers(servers)
+            living.add_mcp_servers(servers)
             await living._connect_extensions(options)
         except BaseException:
             await living.close()
@@ -119,7 +139,7 @@ class AcpSession:
     def cwd(self) -> Path:
         return self.session.cwd
 
-    def add_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
+    def add_mcp_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
         """Adds the client's MCP servers to those of the files."""
         for name, entry in servers.items():
             self.session.mcp.set_added_server(name, entry, origin="client")
@@ -130,8 +150,10 @@ class AcpSession:
             if Path(os.path.realpath(folder)) not in self.session.folders.all_folders:
                 self.session.folders.add_folder(folder)
 
-    async def _connect_extensions(self, options: Options) -> None:
-        ui = EventUi(self.session.events.publish_now, mode="acp", answer_seconds=_ANSWER_TIMEOUT_SECONDS)
+    async def _connect_extensions(self, options: CommandLineOptions) -> None:
+        ui = EventPublishingUi(
+            self.session.events.publish_now, mode="acp", answer_seconds=_USER_ANSWER_TIMEOUT_SECONDS
+        )
         extended = await connect_extensions(
             self._assembled, options, self._paths, mode="acp", ui=ui, shutdown=lambda: None
         )
@@ -145,18 +167,18 @@ class AcpSession:
         else:
             self._client.update(self.id, update)
 
-    def show_conversation(self) -> None:
+    def replay_stored_conversation(self) -> None:
         """Shows the stored conversation before the request for it is answered."""
         for update in replay_updates(self.session):
             self._client.update(self.id, update)
 
-    def send_first_updates(self) -> None:
+    def send_initial_session_updates(self) -> None:
         """Sends commands, usage and problems, shortly after the answer that names the session."""
         self._release_task = asyncio.get_running_loop().call_later(
-            _FIRST_UPDATES_DELAY_SECONDS, self.release_updates
+            _FIRST_UPDATES_DELAY_SECONDS, self.send_held_updates
         )
 
-    def release_updates(self) -> None:
+    def send_held_updates(self) -> None:
         """Sends the held updates; later ones are sent at once."""
         held, self._held_updates = self._held_updates, None
         if held is None:
@@ -170,8 +192,8 @@ class AcpSession:
         if self._extended is not None:
             RpcTrustPrompt(self._assembled, self._paths, self._extended.trust).ask_in_background()
 
-    def modes(self) -> SessionModes:
-        return session_modes(self.session)
+    def modes(self) -> AcpSessionModes:
+        return acp_session_modes(self.session)
 
     def set_mode(self, mode: str) -> None:
         set_mode(self.session, mode)
@@ -179,10 +201,10 @@ class AcpSession:
     async def set_option(self, option: str, value: object) -> None:
         await set_option(self.session, option, value)
 
-    def options(self) -> list[ConfigOption]:
+    def options(self) -> list[SessionConfigOption]:
         """Returns the options as the client is about to show them."""
         found = session_options(self.session)
-        self._shown = current_mode(self.session), found
+        self._shown = current_acp_mode(self.session), found
         return found
 
     def _send_options(self) -> None:
@@ -193,12 +215,12 @@ class AcpSession:
         now = self.options()
         mode, _ = self._shown
         if now != before:
-            self.send_update(OptionsUpdate(config_options=now))
+            self.send_update(SessionOptionsUpdate(config_options=now))
         if mode != mode_before:
-            self.send_update(ModeUpdate(current_mode_id=mode))
+            self.send_update(SessionModeUpdate(current_mode_id=mode))
 
     def _send_commands(self) -> None:
-        self.send_update(CommandsUpdate(available_commands=offered_commands(self.session)))
+        self.send_update(SlashCommandsUpdate(available_commands=offered_slash_commands(self.session)))
 
     def _on_event(self, event: Event) -> None:
         self._questions.handle_event(event)
@@ -216,38 +238,38 @@ class AcpSession:
 
     # Prompts
 
-    async def run_prompt(self, words: PromptContent, asked: object) -> PromptEnd:
+    async def run_prompt(self, words: PromptContent, asked: object) -> PromptRequestResult:
         """Runs one prompt, and returns its outcome. `asked`: whether the client wants it queued behind a run
         (`follow_up`), or to join it (`steer`); else the setting `acp.queue` decides."""
         cancels = self._cancels
-        self.release_updates()
+        self.send_held_updates()
         if self._has_settled:  # the run may still be ending, and would deliver nothing any more
             await self.session.wait_until_idle()
             if self._cancels != cancels:
                 return _end_with_reason("cancelled")
         delivery = self._delivery_mode(asked)
         if self.uses_offline_guide and not self.session.log.entries:
-            self._updates.send_text(f"{_NO_MODEL_TEXT}\n\n")
+            self._updates.send_bayou_message(f"{_NO_MODEL_TEXT}\n\n")
         key = new_id()
         self._outcomes[key] = asyncio.get_running_loop().create_future()
         try:
             return await self._prompt_outcome(words, delivery, key, cancels)
         except MissingApiKey as problem:
-            raise request_error(AUTH_REQUIRED, str(problem), _sign_in_hint(problem.provider)) from None
-        except RequestRefused as problem:
-            raise internal_error(str(problem)) from None
+            raise make_request_error(AUTH_REQUIRED, str(problem), _sign_in_hint(problem.provider)) from None
+        except SessionRequestRefused as problem:
+            raise make_internal_error(str(problem)) from None
         finally:
             del self._outcomes[key]
 
     async def _prompt_outcome(
         self, words: PromptContent, delivery: Delivery, key: str, cancels: int
-    ) -> PromptEnd:
+    ) -> PromptRequestResult:
         try:
-            prompt = await begin_goal(self.session, words.text)
+            prompt = await start_goal_from_prompt(self.session, words.text)
         except UserError as problem:
-            self._updates.send_text(str(problem))
+            self._updates.send_bayou_message(str(problem))
             return _end_with_reason("end_turn")
-        own = find_own_command(words.text) if prompt is None else None
+        own = find_builtin_slash_command(words.text) if prompt is None else None
         words = words if prompt is None else PromptContent(text=prompt, images=words.images)
         work = self._run_own_command(*own) if own is not None else self._submit_prompt(words, delivery, key)
         taking = asyncio.ensure_future(work)
@@ -268,7 +290,7 @@ class AcpSession:
         return self._prompt_end(await self._outcomes[key])
 
     def _delivery_mode(self, asked: object) -> Delivery:
-        """Returns how a prompt during a run is delivered. Raises a `RequestError` if such prompts are refused."""
+        """Returns how a prompt during a run is delivered. Raises a `AcpRequestError` if such prompts are refused."""
         if not self._outcomes:
             # A run that began by itself: the person means what it does now.
             return "steer" if self.session.is_running else "follow_up"
@@ -277,7 +299,7 @@ class AcpSession:
         self.session.settings.reload_if_changed()
         match self._assembled.effective_settings.settings.acp.queue:
             case "refuse":
-                raise internal_error(
+                raise make_internal_error(
                     "A prompt is running in this session",
                     "Wait until it ends, or cancel it. To queue prompts instead, set acp.queue to followUp.",
                 )
@@ -293,12 +315,12 @@ class AcpSession:
 
     async def _run_own_command(self, command: Any, words: str) -> None:
         try:
-            self._updates.send_text(await command.run(self.session, words))
+            self._updates.send_bayou_message(await command.run(self.session, words))
         except UserError as problem:
-            self._updates.send_text(str(problem))
+            self._updates.send_bayou_message(str(problem))
 
-    def _prompt_end(self, result: PromptResult) -> PromptEnd:
-        """Returns how a prompt ended. Raises a `RequestError` for a failed one, so that no client shows an empty
+    def _prompt_end(self, result: PromptResult) -> PromptRequestResult:
+        """Returns how a prompt ended. Raises a `AcpRequestError` for a failed one, so that no client shows an empty
         turn as a success."""
         self._joined.flush()
         if result.status == "aborted":
@@ -308,8 +330,8 @@ class AcpSession:
                 return _end_with_reason("max_turn_requests")
             if result.error.kind == "auth":
                 provider = result.error.provider or "the provider"
-                raise request_error(AUTH_REQUIRED, result.error.message, _sign_in_hint(provider))
-            raise internal_error(result.error.message)
+                raise make_request_error(AUTH_REQUIRED, result.error.message, _sign_in_hint(provider))
+            raise make_internal_error(result.error.message)
         answer = self.session.last_answer
         if answer is not None and result.agent_invoked and answer.raw_stop_reason in _REFUSAL_STOP_REASONS:
             return _end_with_reason("refusal")
@@ -320,8 +342,8 @@ class AcpSession:
         self._cancels += 1
         for taking in tuple(self._prompt_tasks):
             taking.cancel()
-        self.session.queues.empty_user_queues()
-        self._questions.withdraw_all()
+        self.session.queues.take_all_user_messages()
+        self._questions.withdraw_all_questions()
         return self.session.abort()
 
     async def close(self) -> None:
@@ -330,7 +352,7 @@ class AcpSession:
             self._release_task.cancel()
         for taking in tuple(self._prompt_tasks):
             taking.cancel()
-        self._questions.withdraw_all()
+        self._questions.withdraw_all_questions()
         await close_session(self.session)
         self._unsubscribe()
         for outcome in self._outcomes.values():
@@ -338,8 +360,8 @@ class AcpSession:
                 outcome.set_result(PromptResult(id="", agent_invoked=False, status="aborted"))
 
 
-def _end_with_reason(reason: StopReason) -> PromptEnd:
-    return PromptEnd(stop_reason=reason)
+def _end_with_reason(reason: StopReason) -> PromptRequestResult:
+    return PromptRequestResult(stop_reason=reason)
 
 
 def _sign_in_hint(provider: str) -> str:

@@ -5,20 +5,20 @@ from typing import Any
 
 import msgspec
 
-from app.modes.acp.connection import Connection
-from app.modes.acp.requests import value_at
-from app.modes.acp.update_values import SessionUpdateParams, Update
+from app.modes.acp.json_rpc_connection import JsonRpcConnection
+from app.modes.acp.request_params import nested_value
+from app.modes.acp.update_messages import SessionUpdateParams, Update
 from app.version import VERSION
 
-PROTOCOL_VERSION = 1
-_KEY_VARIABLES = (
+ACP_PROTOCOL_VERSION = 1
+_API_KEY_SIGN_IN_METHODS = (
     ("anthropic", "Anthropic", "ANTHROPIC_API_KEY"),
     ("openai", "OpenAI", "OPENAI_API_KEY"),
     ("google", "Google", "GEMINI_API_KEY"),
 )
 
 
-class ClientCapabilities(msgspec.Struct, frozen=True, kw_only=True):
+class AcpClientCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     """The capabilities that the client has declared."""
 
     has_form_elicitation: bool = False
@@ -30,21 +30,21 @@ class ClientCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it can run a sign-in in a terminal."""
 
     @classmethod
-    def from_capabilities(cls, capabilities: Any) -> "ClientCapabilities":
+    def from_capabilities(cls, capabilities: Any) -> "AcpClientCapabilities":
         return cls(
-            has_form_elicitation=value_at(capabilities, "elicitation", "form") is not None,
-            has_url_elicitation=value_at(capabilities, "elicitation", "url") is not None,
-            has_terminals=value_at(capabilities, "_meta", "terminal_output") is True,
-            has_login_terminal=value_at(capabilities, "auth", "terminal") is True,
+            has_form_elicitation=nested_value(capabilities, "elicitation", "form") is not None,
+            has_url_elicitation=nested_value(capabilities, "elicitation", "url") is not None,
+            has_terminals=nested_value(capabilities, "_meta", "terminal_output") is True,
+            has_login_terminal=nested_value(capabilities, "auth", "terminal") is True,
         )
 
 
-class Client:
+class AcpClient:
     """The client at the other end of a connection; its capabilities are known from `initialize` on."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: JsonRpcConnection) -> None:
         self.connection = connection
-        self.abilities = ClientCapabilities()
+        self.abilities = AcpClientCapabilities()
 
     def update(self, session_id: str, update: Update) -> None:
         """Sends an update of a session at once."""
@@ -53,9 +53,9 @@ class Client:
         )
 
 
-def initialize_result(abilities: ClientCapabilities) -> dict[str, Any]:
+def make_initialize_result(abilities: AcpClientCapabilities) -> dict[str, Any]:
     return {
-        "protocolVersion": PROTOCOL_VERSION,
+        "protocolVersion": ACP_PROTOCOL_VERSION,
         "agentInfo": {"name": "bayou", "title": "bayou", "version": VERSION},
         "agentCapabilities": {
             "loadSession": True,
@@ -69,7 +69,7 @@ def initialize_result(abilities: ClientCapabilities) -> dict[str, Any]:
     }
 
 
-def _auth_methods(abilities: ClientCapabilities) -> Iterator[dict[str, Any]]:
+def _auth_methods(abilities: AcpClientCapabilities) -> Iterator[dict[str, Any]]:
     """Yields a sign-in in a terminal, if the client can open one, and the key variables of the environment."""
     if abilities.has_login_terminal:
         yield {
@@ -79,7 +79,7 @@ def _auth_methods(abilities: ClientCapabilities) -> Iterator[dict[str, Any]]:
             "description": "Choose a provider, and sign in with an account or a key",
             "args": ["--login"],
         }
-    for provider, name, variable in _KEY_VARIABLES:
+    for provider, name, variable in _API_KEY_SIGN_IN_METHODS:
         key = f"{name} API key"
         yield {
             "type": "env_var",

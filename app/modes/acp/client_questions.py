@@ -7,42 +7,48 @@ from typing import Any
 import msgspec
 
 from app.engine.permissions.gate_question import DENY, ONCE
-from app.engine.questions.form_questions import NOT_SHOWN_ANSWER
+from app.engine.questions.form_questions import FORM_NOT_SHOWN_ANSWER
 from app.engine.session import Session
-from app.modes.acp.calls import MAX_DIFF_BYTES, call_locations, call_title, code_block, tool_content
-from app.modes.acp.client import Client
-from app.modes.acp.forms import form_answers, form_request
-from app.modes.acp.request_errors import RequestError
-from app.modes.acp.requests import value_at
-from app.modes.acp.update_values import (
+from app.modes.acp.client import AcpClient
+from app.modes.acp.elicitation_forms import make_elicitation_request, read_elicitation_answers
+from app.modes.acp.request_errors import AcpRequestError
+from app.modes.acp.request_params import nested_value
+from app.modes.acp.tool_call_updates import (
+    MAX_SENT_DIFF_BYTES,
+    call_title,
+    fenced_code_block,
+    file_locations_of_call,
+    make_content_part,
+)
+from app.modes.acp.update_messages import (
     CallContent,
-    CallProgress,
-    DiffPart,
+    FileDiffContent,
     PermissionKind,
     PermissionOption,
     PermissionRequestParams,
     PermissionToolCall,
     TextContent,
+    ToolCallProgressUpdate,
     Update,
 )
 from app.values.approvals import Approval
 from app.values.content import ToolCall
 from app.values.events import Event, Notice, QuestionAsked
-from app.values.forms import AskedForm, FormChoice, FormField
-from tools.results import DiffBlock
+from app.values.forms import FormChoice, FormField, UserForm
+from tools.tool_result_values import DiffBlock
 
-QUESTION_METHODS = ("select", "confirm", "input", "editor")
+SUPPORTED_QUESTION_METHODS = ("select", "confirm", "input", "editor")
 YES, NO = "Yes", "No"
-NEVER_IN_SESSION_PREFIX = "Never in this session: "
-DANGEROUS_ONCE = f"{ONCE}, although DANGEROUS"
-CANCEL = "Cancel"
-_REFUSING_LABELS = ("No", "Do not", "Decide later", "Deny", "Stay", NEVER_IN_SESSION_PREFIX)
+NEVER_IN_SESSION_LABEL_PREFIX = "Never in this session: "
+ALLOW_DANGEROUS_ONCE_LABEL = f"{ONCE}, although DANGEROUS"
+CANCEL_LABEL = "Cancel"
+_REFUSING_LABEL_PREFIXES = ("No", "Do not", "Decide later", "Deny", "Stay", NEVER_IN_SESSION_LABEL_PREFIX)
 
 
 class ClientQuestions:
     """The open questions of one session."""
 
-    def __init__(self, session: Session, session_id: str, client: Client) -> None:
+    def __init__(self, session: Session, session_id: str, client: AcpClient) -> None:
         self._session = session
         self._session_id = session_id
         self._client = client
@@ -50,7 +56,7 @@ class ClientQuestions:
 
     def handle_event(self, event: Event) -> None:
         """Sends a question that the session publishes to the ACP client."""
-        if not isinstance(event, QuestionAsked) or event.method not in QUESTION_METHODS:
+        if not isinstance(event, QuestionAsked) or event.method not in SUPPORTED_QUESTION_METHODS:
             return
         future = event.answer
         if not isinstance(future, asyncio.Future):
@@ -61,7 +67,7 @@ class ClientQuestions:
         future.add_done_callback(lambda _: task.cancel())
         task.add_done_callback(lambda _: self._open.pop(task, None))
 
-    def withdraw_all(self) -> None:
+    def withdraw_all_questions(self) -> None:
         """Withdraws all open questions with their cancelled answer."""
         for method, future in tuple(self._open.values()):
             if not future.done():
@@ -70,7 +76,7 @@ class ClientQuestions:
     async def _answer_question(self, event: QuestionAsked, future: "asyncio.Future[Any]") -> None:
         try:
             answer = await self._ask_client(event)
-        except (ConnectionError, RequestError, msgspec.ValidationError):
+        except (ConnectionError, AcpRequestError, msgspec.ValidationError):
             answer = _cancelled_answer(event.method)
         if not future.done():
             future.set_result(answer)
@@ -80,11 +86,11 @@ class ClientQuestions:
         if event.approval is not None and event.method == "select":
             return await self._ask_approval(event.approval, event.options or ())
         if event.plan is not None:
-            shown = [tool_content(TextContent(text=event.plan.plan))]
+            shown = [make_content_part(TextContent(text=event.plan.plan))]
             return await self._ask_choice(event, f"Plan: {event.plan.title}", shown)
-        if isinstance(event.form, AskedForm):
+        if isinstance(event.form, UserForm):
             return await self._ask_form(event, event.form)
-        shown = [tool_content(TextContent(text="\n\n".join(filter(None, (title, event.message)))))]
+        shown = [make_content_part(TextContent(text="\n\n".join(filter(None, (title, event.message)))))]
         match event.method:
             case "select" if self._client.abilities.has_form_elicitation:
                 choices = tuple(FormChoice(value=text, title=text) for text in event.options or ())
@@ -108,7 +114,7 @@ class ClientQuestions:
         """Asks the ACP client whether a tool call may run, and shows the complete call."""
         call = ToolCall(id=approval.tool_call_id, name=approval.tool_name, arguments=approval.arguments)
         offered = [one for one in options if one != DENY]
-        offered += [f"{NEVER_IN_SESSION_PREFIX}{rule.text}" for rule in approval.rules[:1]]
+        offered += [f"{NEVER_IN_SESSION_LABEL_PREFIX}{rule.text}" for rule in approval.rules[:1]]
         chosen = await self._request_permission(
             PermissionToolCall(
                 tool_call_id=call.id,
@@ -116,24 +122,26 @@ class ClientQuestions:
                 kind=self._session.tools.kind_of_tool(call.name),
                 status="pending",
                 content=await self._approval_content(call, approval),
-                locations=call_locations(self._session, call),
+                locations=file_locations_of_call(self._session, call),
                 raw_input=call.arguments,
             ),
-            (DENY, DANGEROUS_ONCE) if approval.confirmation_word is not None else (*offered, DENY),
+            (DENY, ALLOW_DANGEROUS_ONCE_LABEL)
+            if approval.confirmation_word is not None
+            else (*offered, DENY),
         )
         if chosen is None or chosen == DENY:
             return DENY
-        if chosen.startswith(NEVER_IN_SESSION_PREFIX):
-            self._session.permissions.rules.add_deny_rule(chosen.removeprefix(NEVER_IN_SESSION_PREFIX))
+        if chosen.startswith(NEVER_IN_SESSION_LABEL_PREFIX):
+            self._session.permissions.rules.add_deny_rule(chosen.removeprefix(NEVER_IN_SESSION_LABEL_PREFIX))
             return DENY
-        return ONCE if chosen == DANGEROUS_ONCE else chosen
+        return ONCE if chosen == ALLOW_DANGEROUS_ONCE_LABEL else chosen
 
     async def _ask_word(self, event: QuestionAsked, word: str) -> str | None:
         """Asks for the word that a dangerous call needs where the client cannot ask for text. The first option that
         allows by its kind is not the word, so that a client that chooses by kind allows nothing."""
         allow = f"Allow {word}"
-        shown = [tool_content(TextContent(text=f"Choose “{allow}” to run it once."))]
-        chosen = await self._ask_choice(event, f"Choose “{allow}”", shown, (CANCEL, allow, DENY))
+        shown = [make_content_part(TextContent(text=f"Choose “{allow}” to run it once."))]
+        chosen = await self._ask_choice(event, f"Choose “{allow}”", shown, (CANCEL_LABEL, allow, DENY))
         return word if chosen == allow else None
 
     async def _approval_content(self, call: ToolCall, approval: Approval) -> list[CallContent]:
@@ -147,29 +155,31 @@ class ClientQuestions:
         if preview is not None:
             card = self._session.tools.draw_call_card(call, preview)
             shown += [
-                tool_content(TextContent(text=f"{block.path}\n{code_block(block.diff, 'diff')}"))
+                make_content_part(TextContent(text=f"{block.path}\n{fenced_code_block(block.diff, 'diff')}"))
                 for block in card.blocks
                 if isinstance(block, DiffBlock)
             ]
         for name, language in (("command", "sh"), ("code", "python")):
             if isinstance(text := call.arguments.get(name), str):
-                shown.append(tool_content(TextContent(text=code_block(text, language))))
+                shown.append(make_content_part(TextContent(text=fenced_code_block(text, language))))
         lines = [f"- {part.text}: {part.letter} ({part.why})" for part in approval.parts]
         if approval.confirmation_word is not None:
             lines.append(f"- Dangerous: {approval.why}")
         if lines:
-            shown.append(tool_content(TextContent(text="\n".join(lines))))
+            shown.append(make_content_part(TextContent(text="\n".join(lines))))
         return shown
 
-    async def _proposed_diffs(self, call: ToolCall) -> list[DiffPart]:
+    async def _proposed_diffs(self, call: ToolCall) -> list[FileDiffContent]:
         """Returns the files as the call would leave them; none if one is unknown or too large to be sent."""
         files = await self._session.previews.proposed_files(call.name, call.arguments)
         if any(
-            len(text) > MAX_DIFF_BYTES for one in files for text in (one.old_text or "", one.new_text or "")
+            len(text) > MAX_SENT_DIFF_BYTES
+            for one in files
+            for text in (one.old_text or "", one.new_text or "")
         ):
             return []
         return [
-            DiffPart(
+            FileDiffContent(
                 path=one.real_path or str(self._session.cwd / one.path),
                 old_text=one.old_text,
                 new_text=one.new_text or "",
@@ -192,7 +202,7 @@ class ClientQuestions:
             options if options is not None else event.options or (),
         )
         status = "failed" if chosen is None else "completed"
-        self._send_update(CallProgress(tool_call_id=call_id, status=status))
+        self._send_update(ToolCallProgressUpdate(tool_call_id=call_id, status=status))
         return chosen
 
     async def _request_permission(self, call: PermissionToolCall, options: Sequence[str]) -> str | None:
@@ -209,21 +219,21 @@ class ClientQuestions:
             ),
         )
         outcome = result.get("outcome") if isinstance(result, Mapping) else None
-        is_chosen = value_at(outcome, "outcome") == "selected"
-        chosen = value_at(outcome, "optionId") if is_chosen else None
+        is_chosen = nested_value(outcome, "outcome") == "selected"
+        chosen = nested_value(outcome, "optionId") if is_chosen else None
         numbers = {str(number): text for number, text in enumerate(options)}
         return numbers.get(chosen) if isinstance(chosen, str) else None
 
-    async def _ask_form(self, event: QuestionAsked, form: AskedForm) -> Mapping[str, str] | str | None:
+    async def _ask_form(self, event: QuestionAsked, form: UserForm) -> Mapping[str, str] | str | None:
         """Asks the fields of a form one by one if the ACP client has no forms."""
         if form.server or self._client.abilities.has_form_elicitation:
             return await self._ask_elicitation(form)
         if any(field.kind != "choice" for field in form.fields):
-            return NOT_SHOWN_ANSWER
+            return FORM_NOT_SHOWN_ANSWER
         answers: dict[str, str] = {}
         for field in form.fields:
             question = msgspec.structs.replace(event, id=f"{event.id}-{field.name}")
-            shown = [tool_content(TextContent(text=field.description))]
+            shown = [make_content_part(TextContent(text=field.description))]
             chosen = await self._ask_choice(
                 question, field.title, shown, [each.title for each in field.choices]
             )
@@ -233,10 +243,10 @@ class ClientQuestions:
         return answers
 
     async def _ask_field(self, title: str, field: FormField) -> str | None:
-        answers = await self._ask_elicitation(AskedForm(server="", message=title, fields=(field,)))
+        answers = await self._ask_elicitation(UserForm(server="", message=title, fields=(field,)))
         return answers.get(field.name, "") if isinstance(answers, Mapping) else None
 
-    async def _ask_elicitation(self, form: AskedForm) -> Mapping[str, str] | str | None:
+    async def _ask_elicitation(self, form: UserForm) -> Mapping[str, str] | str | None:
         """Returns the answers by field, `decline`, or None for a cancelled form."""
         abilities = self._client.abilities
         if not (abilities.has_url_elicitation if form.url else abilities.has_form_elicitation):
@@ -244,18 +254,18 @@ class ClientQuestions:
             self._session.events.publish_now(Notice(level="warning", text=text))
             return None
         result = await self._client.connection.send_request(
-            "elicitation/create", form_request(form, self._session_id)
+            "elicitation/create", make_elicitation_request(form, self._session_id)
         )
-        return form_answers(form, result)
+        return read_elicitation_answers(form, result)
 
     def _send_update(self, update: Update) -> None:
         self._client.update(self._session_id, update)
 
 
 def _option_kind(option: str) -> PermissionKind:
-    if option.startswith(NEVER_IN_SESSION_PREFIX):
+    if option.startswith(NEVER_IN_SESSION_LABEL_PREFIX):
         return "reject_always"
-    if option.startswith(_REFUSING_LABELS):
+    if option.startswith(_REFUSING_LABEL_PREFIXES):
         return "reject_once"
     return "allow_always" if option.startswith("Always") else "allow_once"
 

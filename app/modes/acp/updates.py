@@ -3,25 +3,25 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from app.engine.goals.goal_texts import short_check_result_text
+from app.engine.goals.goal_texts import short_goal_check_text
 from app.engine.session import Session
-from app.modes.acp.blocks import message_blocks
-from app.modes.acp.calls import ToolCallReporter
-from app.modes.acp.update_values import (
+from app.modes.acp.content_blocks import acp_content_blocks
+from app.modes.acp.tool_call_updates import ToolCallReporter
+from app.modes.acp.update_messages import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
     Block,
-    MessageChunk,
-    PlanEntry,
     PlanStatus,
     PlanUpdate,
+    PlanUpdateEntry,
     SessionCost,
     SessionInfoUpdate,
+    SessionUsageUpdate,
     TextContent,
-    ThoughtChunk,
     Update,
-    UsageUpdate,
-    UserChunk,
+    UserMessageChunk,
 )
-from app.undo.change_records import files_of
+from app.undo.change_records import file_changes_data_of_entry
 from app.values.events import (
     AgentSettled,
     AutoRetryStart,
@@ -44,7 +44,7 @@ from app.values.events import (
 from app.values.messages import AssistantMessage, CustomMessage, UserMessage
 from app.values.stream import TextDelta, ThinkingDelta, ToolCallEnd
 from app.values.stream import ToolCallStart as CallBegun
-from app.values.todos import CHECK_MESSAGE_TYPE, Goal, TodoPhase, TodoStatus, items_of
+from app.values.todos import GOAL_CHECK_MESSAGE_TYPE, Goal, TodoPhase, TodoStatus, todo_items_of_phases
 from app.values.wire import from_wire, new_id
 
 HIDDEN_MESSAGE_TYPES = frozenset(
@@ -61,7 +61,7 @@ HIDDEN_MESSAGE_TYPES = frozenset(
     )
 )
 """Types of messages for the model only, which the client need not show."""
-_PLAN_STATUS: dict[TodoStatus, PlanStatus] = {
+_PLAN_STATUS_BY_TODO_STATUS: dict[TodoStatus, PlanStatus] = {
     "pending": "pending",
     "in_progress": "in_progress",
     "completed": "completed",
@@ -69,7 +69,7 @@ _PLAN_STATUS: dict[TodoStatus, PlanStatus] = {
 }
 
 
-class UpdateSender:
+class AcpUpdateSender:
     """Sends the events of one session to the ACP client as updates."""
 
     def __init__(
@@ -95,8 +95,8 @@ class UpdateSender:
             ToolExecutionUpdate: self._calls.handle_event,
             ToolExecutionEnd: self._calls.handle_event,
             EntryAppended: self._handle_entry,
-            AgentSettled: lambda event: self._calls.end_open_calls(),
-            TodosChanged: lambda event: send(todo_plan(event.phases)),
+            AgentSettled: lambda event: self._calls.report_open_calls_failed(),
+            TodosChanged: lambda event: send(plan_from_todos(event.phases)),
             SessionInfoChanged: lambda event: send(SessionInfoUpdate(title=event.name)),
             Notice: lambda event: self._send_note(event.text, is_answer=event.level == "info"),
             ExtensionError: lambda event: self._send_note(
@@ -113,44 +113,44 @@ class UpdateSender:
         if teller is not None:
             teller(event)
 
-    def send_text(self, text: str) -> None:
+    def send_bayou_message(self, text: str) -> None:
         """Shows a text of bayou as a separate message."""
         if text.strip():
-            self._send(message_chunk(text, new_id()))
+            self._send(make_agent_message_chunk(text, new_id()))
 
     def send_usage(self) -> None:
-        usage = session_usage(self._session)
+        usage = make_usage_update(self._session)
         if usage is not None:
             self._send(usage)
 
     def _handle_message_update(self, event: MessageUpdate) -> None:
         part, message_id = event.assistant_message_event, event.message_id
         if isinstance(part, TextDelta):
-            self._send(message_chunk(part.delta, message_id))
+            self._send(make_agent_message_chunk(part.delta, message_id))
         elif isinstance(part, ThinkingDelta):
-            self._send(thought_chunk(part.delta, message_id))
+            self._send(make_agent_thought_chunk(part.delta, message_id))
         elif isinstance(part, CallBegun) and part.id:
-            self._calls.report_arriving(part.id, part.tool_name)
+            self._calls.report_streaming_call(part.id, part.tool_name)
         elif isinstance(part, ToolCallEnd):
-            self._calls.report_complete(part.tool_call)
+            self._calls.report_call_with_arguments(part.tool_call)
 
     def _handle_message_start(self, event: MessageStart) -> None:
         message = event.message
         if isinstance(message, UserMessage) and not self._is_own(message.id):
-            for block in message_blocks(message.content):
-                self._send(user_chunk(block, message.id))
+            for block in acp_content_blocks(message.content):
+                self._send(make_user_message_chunk(block, message.id))
 
     def _handle_message_end(self, event: MessageEnd) -> None:
         message = event.message
         if isinstance(message, AssistantMessage):
             self.send_usage()
-        elif isinstance(message, CustomMessage) and message.custom_type == CHECK_MESSAGE_TYPE:
-            self.send_text(short_check_result_text(from_wire(message.details, Goal)))
+        elif isinstance(message, CustomMessage) and message.custom_type == GOAL_CHECK_MESSAGE_TYPE:
+            self.send_bayou_message(short_goal_check_text(from_wire(message.details, Goal)))
         elif isinstance(message, CustomMessage) and is_shown_to_user(message):
-            self.send_text(self._session.text_of_custom_message(message))
+            self.send_bayou_message(self._session.text_of_custom_message(message))
 
     def _handle_entry(self, event: EntryAppended) -> None:
-        if (files := files_of(event.entry)) is not None:
+        if (files := file_changes_data_of_entry(event.entry)) is not None:
             self._calls.report_file_changes(files)
 
     def _handle_compaction(self, event: CompactionEnd) -> None:
@@ -173,9 +173,9 @@ class UpdateSender:
         if not text.strip():
             return
         if is_answer or self.are_notes_answers:
-            self._send(message_chunk(f"{text.rstrip()}\n\n", new_id()))
+            self._send(make_agent_message_chunk(f"{text.rstrip()}\n\n", new_id()))
         else:
-            self._send(thought_chunk(f"{text.rstrip()}\n\n", new_id()))
+            self._send(make_agent_thought_chunk(f"{text.rstrip()}\n\n", new_id()))
 
 
 def is_shown_to_user(message: CustomMessage) -> bool:
@@ -183,35 +183,37 @@ def is_shown_to_user(message: CustomMessage) -> bool:
     return message.display and message.custom_type not in HIDDEN_MESSAGE_TYPES
 
 
-def message_chunk(text: str, message_id: str | None) -> MessageChunk:
-    return MessageChunk(content=TextContent(text=text), message_id=message_id)
+def make_agent_message_chunk(text: str, message_id: str | None) -> AgentMessageChunk:
+    return AgentMessageChunk(content=TextContent(text=text), message_id=message_id)
 
 
-def thought_chunk(text: str, message_id: str | None) -> ThoughtChunk:
-    return ThoughtChunk(content=TextContent(text=text), message_id=message_id)
+def make_agent_thought_chunk(text: str, message_id: str | None) -> AgentThoughtChunk:
+    return AgentThoughtChunk(content=TextContent(text=text), message_id=message_id)
 
 
-def user_chunk(block: Block, message_id: str) -> UserChunk:
-    return UserChunk(content=block, message_id=message_id)
+def make_user_message_chunk(block: Block, message_id: str) -> UserMessageChunk:
+    return UserMessageChunk(content=block, message_id=message_id)
 
 
-def todo_plan(phases: Sequence[TodoPhase]) -> PlanUpdate:
+def plan_from_todos(phases: Sequence[TodoPhase]) -> PlanUpdate:
     """Returns the todo list as a plan; an item that was given up counts as done."""
     return PlanUpdate(
         entries=[
-            PlanEntry(content=item.content, priority="medium", status=_PLAN_STATUS[item.status])
-            for item in items_of(tuple(phases))
+            PlanUpdateEntry(
+                content=item.content, priority="medium", status=_PLAN_STATUS_BY_TODO_STATUS[item.status]
+            )
+            for item in todo_items_of_phases(tuple(phases))
         ],
     )
 
 
-def session_usage(session: Session) -> UsageUpdate | None:
+def make_usage_update(session: Session) -> SessionUsageUpdate | None:
     """Returns the fill of the context window, and the cost of the session."""
     usage = session.context_usage()
     if usage is None or not usage.context_window:
         return None
     cost = session.stats.usage.cost.total
-    return UsageUpdate(
+    return SessionUsageUpdate(
         used=usage.tokens if usage.tokens is not None else session.state.context_tokens,
         size=usage.context_window,
         cost=SessionCost(amount=cost, currency="USD") if cost else None,

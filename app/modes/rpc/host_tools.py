@@ -11,11 +11,11 @@ from app.engine.commands.session_command import session_command
 from app.engine.session import Session
 from app.values.user_errors import UserError
 from app.values.wire import new_id
-from tools.base import Tool, ToolContext, ToolError
-from tools.results import ImagePart, Part, TextPart, ToolResult
+from tools.tool_definition import Tool, ToolContext, ToolError
+from tools.tool_result_values import ImagePart, Part, TextPart, ToolResult
 
-HOST_TOOLS_OWNER = "rpc-client"
-_CLIENT_DISCONNECTED = "The client that runs this tool has disconnected."
+HOST_TOOLS_OWNER_NAME = "rpc-client"
+_CLIENT_DISCONNECTED_ERROR = "The client that runs this tool has disconnected."
 
 
 class HostTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -52,13 +52,13 @@ class HostTools:
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise UserError(f"Two host tools have the same name: {', '.join(sorted(twice))}")
-        self.unregister_all()
+        self.unregister_all_tools()
         for declared in tools:
-            self._session.tools.register_tool(self._make_tool(declared), owner=HOST_TOOLS_OWNER)
+            self._session.tools.register_tool(self._make_tool(declared), owner=HOST_TOOLS_OWNER_NAME)
             self._names.append(declared.name)
         return names
 
-    def handle_line(self, data: dict[str, Any]) -> None:
+    def handle_host_tool_line(self, data: dict[str, Any]) -> None:
         """Handles a `host_tool_update` or `host_tool_result`; ignores one for a call that is not open."""
         call_id = data.get("id")
         known = self._open.get(call_id) if isinstance(call_id, str) else None
@@ -72,7 +72,7 @@ class HostTools:
         elif not future.done():
             future.set_result(data)
 
-    def unregister_all(self) -> None:
+    def unregister_all_tools(self) -> None:
         for name in self._names:
             self._session.tools.unregister_tool(name)
         self._names.clear()
@@ -81,7 +81,7 @@ class HostTools:
         self._is_closed = True
         for future, _ in self._open.values():
             if not future.done():
-                future.set_exception(ToolError(_CLIENT_DISCONNECTED))
+                future.set_exception(ToolError(_CLIENT_DISCONNECTED_ERROR))
 
     def _make_tool(self, declared: HostTool) -> Tool:
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
@@ -98,7 +98,7 @@ class HostTools:
 
     async def _call_client(self, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         if self._is_closed:
-            raise ToolError(_CLIENT_DISCONNECTED)
+            raise ToolError(_CLIENT_DISCONNECTED_ERROR)
         call_id = f"host_{new_id()}"
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._open[call_id] = (future, context)

@@ -12,18 +12,18 @@ from typing import Any, get_args
 import msgspec
 
 from app.engine.commands.command_table import COMMANDS
-from app.engine.commands.session_command import Command
-from app.modes.rpc import client_methods
+from app.engine.commands.session_command import SessionCommandDefinition
+from app.modes.rpc import python_client_generator
 from app.modes.rpc.host_tools import set_host_tools
 from app.resources.text_files import write_text
 from app.values.events import Event
 from app.values.wire import PRIVATE_PREFIX
 
-RPC_PAGE = "docs/rpc.md"
-SCHEMA_FILE = "docs/rpc.schema.json"
+RPC_DOCS_PAGE = "docs/rpc.md"
+RPC_SCHEMA_FILE = "docs/rpc.schema.json"
 BEGIN, END = "<!-- made by app.modes.rpc.reference: {name} -->", "<!-- end of {name} -->"
-_DEFINITION_PREFIX = "#/$defs/"
-PI_COMMANDS = frozenset(
+_SCHEMA_DEFINITION_PREFIX = "#/$defs/"
+PI_RPC_COMMANDS = frozenset(
     (
         "prompt",
         "steer",
@@ -63,21 +63,23 @@ PI_COMMANDS = frozenset(
 """The commands that pi's own client sends."""
 
 
-def documented_commands() -> list[Command[Any, Any]]:
+def documented_rpc_commands() -> list[SessionCommandDefinition[Any, Any]]:
     """Returns all commands in the order of the reference."""
     return [*COMMANDS.values(), set_host_tools]
 
 
-def schema_text() -> str:
+def rpc_schema_text() -> str:
     """Returns docs/rpc.schema.json: one definition for each kind of line."""
-    given = documented_commands()
+    given = documented_rpc_commands()
     events = get_args(Event)
     kinds = [
         *(command.parameters_struct for command in given),
         *(command.response_data_type for command in given if command.response_data_type is not None),
         *events,
     ]
-    described, definitions = msgspec.json.schema_components(kinds, ref_template=_DEFINITION_PREFIX + "{name}")
+    described, definitions = msgspec.json.schema_components(
+        kinds, ref_template=_SCHEMA_DEFINITION_PREFIX + "{name}"
+    )
     of_kind = list(zip(kinds, described, strict=True))
     definitions = {name: _published_schema(definition) for name, definition in definitions.items()}
     for command in given:
@@ -103,19 +105,22 @@ def schema_text() -> str:
             {
                 "$schema": "https://json-schema.org/draft/2020-12/schema",
                 "title": "bayou RPC, one JSON object a line",
-                "anyOf": [{"$ref": _DEFINITION_PREFIX + kind} for kind in _LINE_KINDS],
+                "anyOf": [{"$ref": _SCHEMA_DEFINITION_PREFIX + kind} for kind in _RPC_LINE_KINDS],
                 "$defs": {
                     "command": _any_of_schema(f"command:{command.name}" for command in given),
                     "response": {
                         "anyOf": [
-                            *({"$ref": f"{_DEFINITION_PREFIX}response:{command.name}"} for command in given),
-                            {"$ref": _DEFINITION_PREFIX + "failure"},
+                            *(
+                                {"$ref": f"{_SCHEMA_DEFINITION_PREFIX}response:{command.name}"}
+                                for command in given
+                            ),
+                            {"$ref": _SCHEMA_DEFINITION_PREFIX + "failure"},
                         ]
                     },
                     "event": _any_of_schema(event.__name__ for event in events),
-                    "answer": {"anyOf": list(_ANSWER_FRAMES)},
-                    "frame": {"anyOf": list(_OTHER_FRAMES)},
-                    "failure": _FAILURE_SCHEMA,
+                    "answer": {"anyOf": list(_QUESTION_ANSWER_SCHEMAS)},
+                    "frame": {"anyOf": list(_OTHER_LINE_SCHEMAS)},
+                    "failure": _FAILED_RESPONSE_SCHEMA,
                     **dict(sorted(definitions.items())),
                 },
             },
@@ -134,7 +139,7 @@ def _frame_schema(name: str, *required: str, **fields: Any) -> dict[str, Any]:
     }
 
 
-_ANSWER_FRAMES = (
+_QUESTION_ANSWER_SCHEMAS = (
     _frame_schema(
         "extension_ui_response", "id", value={}, confirmed={"type": "boolean"}, cancelled={"type": "boolean"}
     ),
@@ -142,14 +147,14 @@ _ANSWER_FRAMES = (
     _frame_schema("host_tool_result", "id", "result", isError={"type": "boolean"}),
 )
 """Input lines other than commands. They get no response."""
-_OTHER_FRAMES = (
+_OTHER_LINE_SCHEMAS = (
     _frame_schema("ready", "sessionId"),
     _frame_schema("host_tool_call", "id", "toolCallId", "toolName", "arguments"),
     _frame_schema("host_tool_cancel", "id", "targetId"),
 )
 """Output lines other than responses and events."""
-_LINE_KINDS = ("command", "answer", "response", "event", "frame")
-_FAILURE_SCHEMA = {
+_RPC_LINE_KINDS = ("command", "answer", "response", "event", "frame")
+_FAILED_RESPONSE_SCHEMA = {
     "type": "object",
     "properties": {
         "id": {},
@@ -163,10 +168,12 @@ _FAILURE_SCHEMA = {
 
 
 def _any_of_schema(names: Any) -> dict[str, Any]:
-    return {"anyOf": [{"$ref": _DEFINITION_PREFIX + name} for name in names]}
+    return {"anyOf": [{"$ref": _SCHEMA_DEFINITION_PREFIX + name} for name in names]}
 
 
-def _response_schema(command: Command[Any, Any], data: dict[str, Any] | None) -> dict[str, Any]:
+def _response_schema(
+    command: SessionCommandDefinition[Any, Any], data: dict[str, Any] | None
+) -> dict[str, Any]:
     properties: dict[str, Any] = {
         "id": {"type": "string"},
         "type": {"const": "response"},
@@ -207,7 +214,7 @@ def _without_defaults(value: Any) -> Any:
     return [_without_defaults(item) for item in value] if isinstance(value, list) else value
 
 
-def updated_page(text: str) -> str:
+def updated_rpc_docs_page(text: str) -> str:
     """Returns docs/rpc.md with new tables; the text around them is unchanged."""
     made = (
         ("commands", _commands_table()),
@@ -227,14 +234,14 @@ def _commands_table() -> str:
     lines += [
         f"| `{command.name}` | {_field_names(command.parameters_struct)} "
         f"| {_data_type_name(command.response_data_type)} | {command.description} |"
-        for command in documented_commands()
+        for command in documented_rpc_commands()
     ]
     return "\n".join(lines) + "\n"
 
 
 def _additions_to_pi() -> str:
     names = ", ".join(
-        f"`{command.name}`" for command in documented_commands() if command.name not in PI_COMMANDS
+        f"`{command.name}`" for command in documented_rpc_commands() if command.name not in PI_RPC_COMMANDS
     )
     return fill(names, 120, break_on_hyphens=False) + "\n"
 
@@ -271,10 +278,18 @@ def _data_type_name(kind: Any) -> str:
 
 def main() -> None:
     home = Path(__file__).resolve().parents[3]
-    write_text(home / SCHEMA_FILE, schema_text())
-    write_text(home / client_methods.COMMANDS_FILE, client_methods.client_source(COMMANDS.values()))
-    write_text(home / client_methods.VALUES_FILE, client_methods.values_source(COMMANDS.values()))
-    write_text(home / RPC_PAGE, updated_page((home / RPC_PAGE).read_text(encoding="utf-8")))
+    write_text(home / RPC_SCHEMA_FILE, rpc_schema_text())
+    write_text(
+        home / python_client_generator.CLIENT_COMMANDS_FILE,
+        python_client_generator.client_commands_source(COMMANDS.values()),
+    )
+    write_text(
+        home / python_client_generator.CLIENT_VALUES_FILE,
+        python_client_generator.client_values_source(COMMANDS.values()),
+    )
+    write_text(
+        home / RPC_DOCS_PAGE, updated_rpc_docs_page((home / RPC_DOCS_PAGE).read_text(encoding="utf-8"))
+    )
 
 
 if __name__ == "__main__":

@@ -13,16 +13,16 @@ from typing import Any
 import msgspec
 
 from app.engine.commands.command_table import COMMANDS
-from app.engine.commands.session_command import Command
+from app.engine.commands.session_command import SessionCommandDefinition
 from app.engine.session import Session
-from app.modes.headless_runs import EndRequest, PrepareSession, print_failure
-from app.modes.line_reader import LineTooLong, read_lines
+from app.modes.headless_runs import DeferredExitRequest, PrepareSession, print_failure
+from app.modes.line_reader import LineTooLong, read_pipe_lines
 from app.modes.rpc.host_tools import HostTools, set_host_tools
-from app.modes.rpc.questions import OpenQuestions
+from app.modes.rpc.open_questions import OpenRpcQuestions
 from app.modes.stdout_writer import (
-    READER_TIMEOUT,
-    SIGNALLED_READER_TIMEOUT,
-    LineWriter,
+    STDOUT_READER_TIMEOUT,
+    STDOUT_READER_TIMEOUT_AFTER_SIGNAL,
+    StdoutLineWriter,
     claim_stdin,
     claim_stdout,
 )
@@ -31,39 +31,39 @@ from app.values.codec import decode_json, encode_json
 from app.values.user_errors import UserError
 from app.values.wire import new_id
 
-ANSWER_TYPE = "extension_ui_response"
-HOST_TOOL_LINES = ("host_tool_update", "host_tool_result")
-_ABORT_COMMANDS = ("abort", "abort_and_prompt")
+QUESTION_ANSWER_LINE_TYPE = "extension_ui_response"
+HOST_TOOL_LINE_TYPES = ("host_tool_update", "host_tool_result")
+_RPC_ABORT_COMMANDS = ("abort", "abort_and_prompt")
 _FINAL_RESPONSES_TIMEOUT = 1.0
-_ENDING_ERROR = "bayou is ending, so this request was not finished."
+_BAYOU_IS_ENDING_ERROR = "bayou is ending, so this request was not finished."
 
 
-async def run_rpc(
+async def run_rpc_mode(
     session: Session,
     prepare: PrepareSession,
     *,
     merge: bool = True,
     says_ready: bool = False,
-    ending: EndRequest | None = None,
+    ending: DeferredExitRequest | None = None,
 ) -> int:
     """Serves until standard input ends, or an extension asks for the end; returns 1 when the reader of the
     output has gone."""
-    descriptor, writer = claim_stdin(), LineWriter(claim_stdout())
+    descriptor, writer = claim_stdin(), StdoutLineWriter(claim_stdout())
     server = RpcServer(session, writer, merge=merge)
-    patience = READER_TIMEOUT
+    patience = STDOUT_READER_TIMEOUT
 
     async def begin() -> None:
         await prepare()
         if says_ready:
-            writer.put_line(encode_json({"type": "ready", "sessionId": session.state.session_id}))
+            writer.queue_line(encode_json({"type": "ready", "sessionId": session.state.session_id}))
 
     try:
-        await server.serve(descriptor, ending or EndRequest(), begin)
+        await server.serve(descriptor, ending or DeferredExitRequest(), begin)
         await server.finish(patience)
     except asyncio.CancelledError:
         # The session is being closed by other code; its last events are still sent.
-        patience = SIGNALLED_READER_TIMEOUT
-        await server.answer_open_commands(patience)
+        patience = STDOUT_READER_TIMEOUT_AFTER_SIGNAL
+        await server.finish_open_commands(patience)
         raise
     finally:
         server.close()
@@ -76,28 +76,28 @@ async def run_rpc(
 class RpcServer:
     """Answers input lines and sends events."""
 
-    def __init__(self, session: Session, writer: LineWriter, *, merge: bool = True) -> None:
+    def __init__(self, session: Session, writer: StdoutLineWriter, *, merge: bool = True) -> None:
         self._session = session
         self._writer = writer
-        self._events = EventLineWriter(writer.put_pieces, merge=merge)
-        self._questions = OpenQuestions(self._withdraw_question)
+        self._events = EventLineWriter(writer.queue_line_in_pieces, merge=merge)
+        self._questions = OpenRpcQuestions(self._withdraw_question)
         self._host_tools = HostTools(session, self._write_frame)
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_prepared = asyncio.Event()
-        self._unsubscribe = session.subscribe(self._send_event, pace=writer.wait_for_space)
+        self._unsubscribe = session.subscribe(self._send_event, pace=writer.wait_for_output_space)
         """Subscribes to all events, in order with all other output; a slow reader slows the session."""
 
     async def serve(
-        self, descriptor: int, ending: EndRequest, prepare: Callable[[], Awaitable[None]]
+        self, descriptor: int, ending: DeferredExitRequest, prepare: Callable[[], Awaitable[None]]
     ) -> None:
         """Prepares the session and serves until the input ends, an extension asks for the end, or the reader of
         the output has gone."""
 
         async def read() -> None:
-            async for line in read_lines(descriptor):
+            async for line in read_pipe_lines(descriptor):
                 self.start_command(line)
 
-        reading = asyncio.ensure_future(self._writer.await_while_read(read()))
+        reading = asyncio.ensure_future(self._writer.await_until_reader_gone(read()))
         preparing = asyncio.ensure_future(prepare())
         started: list[asyncio.Future[Any]] = [reading, preparing]
         try:
@@ -127,10 +127,10 @@ class RpcServer:
         if not isinstance(data, dict):
             self._write_frame({"type": "response", "success": False, "error": "Unknown command: undefined"})
             return
-        if data.get("type") == ANSWER_TYPE:
+        if data.get("type") == QUESTION_ANSWER_LINE_TYPE:
             self._questions.accept_answer(data)
-        elif data.get("type") in HOST_TOOL_LINES:
-            self._host_tools.handle_line(data)
+        elif data.get("type") in HOST_TOOL_LINE_TYPES:
+            self._host_tools.handle_host_tool_line(data)
         else:
             task = asyncio.get_running_loop().create_task(self._run_line(data))
             self._tasks.add(task)
@@ -138,7 +138,7 @@ class RpcServer:
 
     async def finish(self, patience: float) -> None:
         """Ends after the last line: aborts the active run, and answers every command that was started."""
-        stalled = asyncio.ensure_future(self._writer.give_up_when_stalled(patience))
+        stalled = asyncio.ensure_future(self._writer.give_up_stalled_reader(patience))
         await asyncio.sleep(0)  # lets the last line's command start
         self._questions.close()
         self._host_tools.close()
@@ -148,9 +148,9 @@ class RpcServer:
         await self._cancel_open_commands()
         stalled.cancel()
 
-    async def answer_open_commands(self, patience: float) -> None:
+    async def finish_open_commands(self, patience: float) -> None:
         """Answers all open commands while other code closes the session."""
-        stalled = asyncio.ensure_future(self._writer.give_up_when_stalled(patience))
+        stalled = asyncio.ensure_future(self._writer.give_up_stalled_reader(patience))
         self._questions.close()
         self._host_tools.close()
         await self._session.wait_until_idle()
@@ -180,9 +180,9 @@ class RpcServer:
     async def _run_line(self, data: dict[str, Any]) -> None:
         kind = data.get("type")
         command = COMMANDS.get(kind) if isinstance(kind, str) else None
-        if kind in _ABORT_COMMANDS:
+        if kind in _RPC_ABORT_COMMANDS:
             # an abort does not end an extension's command that waits for an answer, since it is no run
-            self._questions.cancel_all()
+            self._questions.cancel_all_questions()
         response: dict[str, Any] = {"id": data["id"]} if data.get("id") is not None else {}
         response["type"] = "response"
         if kind is not None:
@@ -190,19 +190,21 @@ class RpcServer:
         try:
             await self._is_prepared.wait()
             if command is None or not command.stops:
-                await self._writer.wait_for_space()
+                await self._writer.wait_for_output_space()
             answer = {"success": True, **await self._response_data(command, data)}
         except UserError as problem:
             answer = {"success": False, "error": str(problem)}
         except msgspec.ValidationError as problem:
             answer = {"success": False, "error": f"Invalid {kind} command: {problem}"}
         except asyncio.CancelledError:
-            answer = {"success": False, "error": _ENDING_ERROR}
+            answer = {"success": False, "error": _BAYOU_IS_ENDING_ERROR}
         except Exception as problem:  # noqa: BLE001  (a fault in one command must not end the process)
             answer = {"success": False, "error": f"{type(problem).__name__}: {problem}"}
         self._write_frame(response | answer)
 
-    async def _response_data(self, command: Command[Any, Any] | None, data: dict[str, Any]) -> dict[str, Any]:
+    async def _response_data(
+        self, command: SessionCommandDefinition[Any, Any] | None, data: dict[str, Any]
+    ) -> dict[str, Any]:
         if command is not None:
             return command.encode_result(await command(self._session, **command.decode_arguments(data)))
         if (kind := data.get("type")) == set_host_tools.name:
@@ -228,4 +230,4 @@ class RpcServer:
 
     def _write_frame(self, frame: dict[str, Any]) -> None:
         self._events.flush()
-        self._writer.put_line(encode_json(frame))
+        self._writer.queue_line(encode_json(frame))

@@ -3,94 +3,96 @@
 import re
 from typing import Final
 
-from app.permits.command_findings import Finding, contained_finding, forbidden_finding
-from app.permits.programs.calls import (
+from app.permits.command_findings import RiskFinding, contained_risk_finding, forbidden_risk_finding
+from app.permits.programs.program_calls import (
     JudgeProgram,
     ProgramCall,
     ProgramTable,
-    always_finding,
-    judge_by_verb,
-    program_table,
+    build_program_table,
+    make_constant_judge,
+    make_verb_judge,
 )
-from app.permits.programs.options import parse_option_row, parse_options
-from app.permits.shell_words import UNKNOWN_MARK, Word, word_set
+from app.permits.programs.program_options import parse_known_options, parse_program_options
+from app.permits.shell_words import UNKNOWN_TEXT_MARK, ShellWord, parse_word_set
 
-_judge_privilege_gain: Final = always_finding(forbidden_finding("runs as another user"))
-_judge_autorun_change: Final = always_finding(forbidden_finding("changes files that run later"))
-_judge_system_change: Final = always_finding(forbidden_finding("changes the system"))
+_judge_privilege_gain: Final = make_constant_judge(forbidden_risk_finding("runs as another user"))
+_judge_autorun_change: Final = make_constant_judge(forbidden_risk_finding("changes files that run later"))
+_judge_system_change: Final = make_constant_judge(forbidden_risk_finding("changes the system"))
 
 
-def judge_forbidden_verbs(verbs: str, why: str, *, bare: bool = False) -> JudgeProgram:
+def make_forbidden_verbs_judge(verbs: str, why: str, *, bare: bool = False) -> JudgeProgram:
     """Returns a judge that forbids calls with these verbs."""
-    return judge_by_verb(verbs, why, forbidden_finding, bare=bare)
+    return make_verb_judge(verbs, why, forbidden_risk_finding, bare=bare)
 
 
 def _judge_all_verbs_forbidden_except(verbs: str, why: str) -> JudgeProgram:
     """Returns a judge that forbids calls with any other verb than these; asking for help is allowed."""
-    known = word_set(verbs)
+    known = parse_word_set(verbs)
 
-    def judge(call: ProgramCall) -> list[Finding]:
+    def judge(call: ProgramCall) -> list[RiskFinding]:
         said = [word.text for word in call.words if not word.text.startswith("-") or word.text in known]
         if not said or {said[0], "-".join(said[:2])} & known:
             return []
-        return [forbidden_finding(f"{call.name} {' '.join(said[:2])} {why}")]
+        return [forbidden_risk_finding(f"{call.name} {' '.join(said[:2])} {why}")]
 
     return judge
 
 
 _SHARED_SERVICE_REASON: Final = "acts for you on what others use"
-_CLOUD_READING_VERBS: Final = re.compile(
+_CLOUD_CLI_READING_VERBS: Final = re.compile(
     r"(list|ls|get|describe|show|head|view|status|whoami|search|lookup|batch-get|scan|query|filter|tail|logs|info|version|help"
     r"|cp|sync|config|configure|sso|login)(-.*|s)?"
 )
 
 
-def _judge_cloud_cli(call: ProgramCall) -> list[Finding]:
+def _judge_cloud_cli(call: ProgramCall) -> list[RiskFinding]:
     """Judges `aws`, `gcloud`, `az`: every verb that does not clearly read is treated as a change."""
     said = [word.text for word in call.words if not word.text.startswith("-")]
     tells = any(
         word in ("get-secret-value", "print-access-token", "get-login-password", "secrets") for word in said
     )
-    if tells or (len(said) > 1 and not any(_CLOUD_READING_VERBS.fullmatch(word) for word in said[1:4])):
-        return [forbidden_finding(f"{call.name} {' '.join(said[:3])} {_SHARED_SERVICE_REASON}")]
+    if tells or (len(said) > 1 and not any(_CLOUD_CLI_READING_VERBS.fullmatch(word) for word in said[1:4])):
+        return [forbidden_risk_finding(f"{call.name} {' '.join(said[:3])} {_SHARED_SERVICE_REASON}")]
     return []
 
 
-_GITHUB_CLI_READING_VERBS: Final = word_set(
+_GITHUB_CLI_READING_VERBS: Final = parse_word_set(
     "view list status diff checks ls show search browse clone checkout download get watch"
 )
 
 
-def _judge_github_cli(call: ProgramCall) -> list[Finding]:
+def _judge_github_cli(call: ProgramCall) -> list[RiskFinding]:
     """Judges `gh`, `glab`: what other people will see is dangerous."""
-    taken = parse_options(
+    taken = parse_program_options(
         call.words,
-        parse_option_row("R= repo= q= jq= X= method= f= F= field= raw-field= input= H= t= L= limit= json="),
+        parse_known_options(
+            "R= repo= q= jq= X= method= f= F= field= raw-field= input= H= t= L= limit= json="
+        ),
     )
     said = [word.text for word in taken.operands]
-    if not said or said[0] in word_set("help version completion status search browse extension alias"):
+    if not said or said[0] in parse_word_set("help version completion status search browse extension alias"):
         return []
     if said[0] == "api":
-        method = (taken.option_values("X", "method") or [Word("GET")])[-1].text.upper()
+        method = (taken.option_values("X", "method") or [ShellWord("GET")])[-1].text.upper()
         fields = [value.text for value in taken.option_values("f", "F", "field", "raw-field")]
         is_query = "graphql" in said and not any(
-            "mutation" in text or UNKNOWN_MARK in text for text in fields
+            "mutation" in text or UNKNOWN_TEXT_MARK in text for text in fields
         )
         changes = method != "GET" or (
             (fields or taken.has_option("input")) and not is_query and not taken.has_option("X", "method")
         )
-        return [forbidden_finding("sends a request that changes data on a server")] if changes else []
+        return [forbidden_risk_finding("sends a request that changes data on a server")] if changes else []
     if said[0] == "auth" and said[1:2] == ["status"]:
         return []
     if len(said) < 2 or said[1] in _GITHUB_CLI_READING_VERBS:
         return []
-    return [forbidden_finding(f"{call.name} {' '.join(said[:2])} {_SHARED_SERVICE_REASON}")]
+    return [forbidden_risk_finding(f"{call.name} {' '.join(said[:2])} {_SHARED_SERVICE_REASON}")]
 
 
-def _judge_docker(call: ProgramCall) -> list[Finding]:
+def _judge_docker(call: ProgramCall) -> list[RiskFinding]:
     """Judges `docker`: pushing images, deleting volumes and giving containers access to the machine are dangerous."""
     joined = " ".join(word.text for word in call.words)
-    found = judge_forbidden_verbs(
+    found = make_forbidden_verbs_judge(
         "push system-prune volume-prune volume-rm image-push compose-push manifest-push buildx-prune "
         "swarm secret stack "
         "service node context",
@@ -99,28 +101,30 @@ def _judge_docker(call: ProgramCall) -> list[Finding]:
     if re.search(
         r"(?:^| )(?:--privileged|--cap-add|--device|--security-opt|--volumes-from|--push)\b", joined
     ):
-        found.append(forbidden_finding("gives a container access to the machine, or publishes an image"))
+        found.append(forbidden_risk_finding("gives a container access to the machine, or publishes an image"))
     if re.search(r"--(?:pid|ipc|uts|userns|cgroupns|network|net)[= ]host\b", joined):
-        found.append(forbidden_finding("gives a container access to the machine"))
+        found.append(forbidden_risk_finding("gives a container access to the machine"))
     for path in re.findall(r"(?:^| )(?:-v|--volume|--mount)[ =](?:\S*?(?:src|source)=)?([^\s:,]+)", joined):
         if path.startswith(("/", ".", "~")) and (
-            "docker.sock" in path or call.ground.may_be_outside_workspace(Word(path))
+            "docker.sock" in path or call.ground.may_be_outside_workspace(ShellWord(path))
         ):
-            found.append(forbidden_finding(f"gives a container access to {call.ground.display_path(path)}"))
+            found.append(
+                forbidden_risk_finding(f"gives a container access to {call.ground.display_path(path)}")
+            )
     return found
 
 
-def _judge_crontab(call: ProgramCall) -> list[Finding]:
+def _judge_crontab(call: ProgramCall) -> list[RiskFinding]:
     lists = [word.text for word in call.words] == ["-l"]
     return [
-        contained_finding("lists scheduled commands (cron)")
+        contained_risk_finding("lists scheduled commands (cron)")
         if lists
-        else forbidden_finding("changes files that run later")
+        else forbidden_risk_finding("changes files that run later")
     ]
 
 
 _PUBLISHING_REASON: Final = "publishes, or acts for you on what others use"
-DANGEROUS_PROGRAMS: ProgramTable = program_table(
+DANGEROUS_PROGRAMS: ProgramTable = build_program_table(
     (
         "su pkexec runuser chroot nsenter setpriv sudoedit visudo gosu run0 newgrp sg machinectl",
         _judge_privilege_gain,
@@ -128,11 +132,11 @@ DANGEROUS_PROGRAMS: ProgramTable = program_table(
     (
         "mkfs mkfs.ext4 mkfs.ext3 mkfs.xfs mkfs.btrfs mkfs.vfat mke2fs mkswap fdisk parted sfdisk gdisk wipefs hdparm "
         "cryptsetup lvremove vgremove pvremove mdadm zpool zfs diskutil losetup blkdiscard mknod",
-        always_finding(forbidden_finding("changes disks or partitions")),
+        make_constant_judge(forbidden_risk_finding("changes disks or partitions")),
     ),
     (
         "reboot shutdown halt poweroff init telinit kexec",
-        always_finding(forbidden_finding("shuts down or restarts the machine")),
+        make_constant_judge(forbidden_risk_finding("shuts down or restarts the machine")),
     ),
     (
         "useradd userdel usermod groupadd groupdel adduser deluser passwd chpasswd chsh vipw gpasswd",
@@ -167,36 +171,36 @@ DANGEROUS_PROGRAMS: ProgramTable = program_table(
     ),
     (
         "pre-commit lefthook",
-        judge_forbidden_verbs("install uninstall init-templatedir", "changes what git runs later"),
+        make_forbidden_verbs_judge("install uninstall init-templatedir", "changes what git runs later"),
     ),
-    ("direnv", judge_forbidden_verbs("allow permit grant", "lets a folder run code later")),
+    ("direnv", make_forbidden_verbs_judge("allow permit grant", "lets a folder run code later")),
     (
         "mail mailx sendmail mutt msmtp wall",
-        always_finding(forbidden_finding("sends a message to other people")),
+        make_constant_judge(forbidden_risk_finding("sends a message to other people")),
     ),
     (
         "ngrok localtunnel lt cloudflared tmate",
-        always_finding(forbidden_finding("opens this machine to the network")),
+        make_constant_judge(forbidden_risk_finding("opens this machine to the network")),
     ),
     # Publishing, and services with credentials
     (
         "npm pnpm yarn bun",
-        judge_forbidden_verbs(
+        make_forbidden_verbs_judge(
             "publish unpublish deprecate dist-tag owner access token adduser", _PUBLISHING_REASON
         ),
     ),
-    ("lerna changeset", judge_forbidden_verbs("publish version", _PUBLISHING_REASON)),
-    ("twine", judge_forbidden_verbs("upload register", _PUBLISHING_REASON)),
-    ("poetry pdm hatch flit uv", judge_forbidden_verbs("publish", _PUBLISHING_REASON)),
-    ("cargo", judge_forbidden_verbs("publish yank owner login", _PUBLISHING_REASON)),
-    ("gem", judge_forbidden_verbs("push yank owner signin", _PUBLISHING_REASON)),
-    ("dotnet nuget", judge_forbidden_verbs("nuget-push nuget-delete push delete", _PUBLISHING_REASON)),
-    ("mix", judge_forbidden_verbs("hex.publish", _PUBLISHING_REASON)),
+    ("lerna changeset", make_forbidden_verbs_judge("publish version", _PUBLISHING_REASON)),
+    ("twine", make_forbidden_verbs_judge("upload register", _PUBLISHING_REASON)),
+    ("poetry pdm hatch flit uv", make_forbidden_verbs_judge("publish", _PUBLISHING_REASON)),
+    ("cargo", make_forbidden_verbs_judge("publish yank owner login", _PUBLISHING_REASON)),
+    ("gem", make_forbidden_verbs_judge("push yank owner signin", _PUBLISHING_REASON)),
+    ("dotnet nuget", make_forbidden_verbs_judge("nuget-push nuget-delete push delete", _PUBLISHING_REASON)),
+    ("mix", make_forbidden_verbs_judge("hex.publish", _PUBLISHING_REASON)),
     (
         "mvn mvnw gradle gradlew sbt",
-        judge_forbidden_verbs("deploy publish release:perform uploadArchives", _PUBLISHING_REASON),
+        make_forbidden_verbs_judge("deploy publish release:perform uploadArchives", _PUBLISHING_REASON),
     ),
-    ("vsce ovsx", judge_forbidden_verbs("publish unpublish login", _PUBLISHING_REASON)),
+    ("vsce ovsx", make_forbidden_verbs_judge("publish unpublish login", _PUBLISHING_REASON)),
     ("docker podman", _judge_docker),
     ("gh glab", _judge_github_cli),
     ("aws gcloud az", _judge_cloud_cli),
@@ -217,7 +221,7 @@ DANGEROUS_PROGRAMS: ProgramTable = program_table(
     ),
     (
         "terraform tofu pulumi cdk",
-        judge_forbidden_verbs(
+        make_forbidden_verbs_judge(
             "apply destroy up deploy import taint state-rm state-mv", _SHARED_SERVICE_REASON
         ),
     ),
@@ -230,10 +234,10 @@ DANGEROUS_PROGRAMS: ProgramTable = program_table(
     ),
     (
         "netlify wrangler firebase serverless sls",
-        judge_forbidden_verbs("deploy publish delete rm remove env secret", _SHARED_SERVICE_REASON),
+        make_forbidden_verbs_judge("deploy publish delete rm remove env secret", _SHARED_SERVICE_REASON),
     ),
     (
         "vercel",
-        judge_forbidden_verbs("deploy remove rm env secrets domains", _SHARED_SERVICE_REASON, bare=True),
+        make_forbidden_verbs_judge("deploy remove rm env secrets domains", _SHARED_SERVICE_REASON, bare=True),
     ),
 )

@@ -9,27 +9,32 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from app.permits.programs.calls import ProgramCall
-from app.permits.programs.options import OptionRow, ParsedOptions, parse_option_row, parse_options
-from app.permits.shell_words import Word
+from app.permits.programs.program_calls import ProgramCall
+from app.permits.programs.program_options import (
+    KnownCommandOptions,
+    ParsedCommandOptions,
+    parse_known_options,
+    parse_program_options,
+)
+from app.permits.shell_words import ShellWord
 
 _HOST_PATTERN: Final = r"(?:[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
-_USER_PREFIX_PATTERN: Final = r"(?:[A-Za-z0-9._-]+@)?"
+_URL_USER_PREFIX_PATTERN: Final = r"(?:[A-Za-z0-9._-]+@)?"
 _URL_PATH_CHARACTER: Final = r"[A-Za-z0-9._~%!$&'()*+,;=:@/-]"
 _HTTP_URL_PATTERN: Final = re.compile(
     rf"(?:https?://{_HOST_PATTERN}|localhost|127\.0\.0\.1)(?::\d+)?(?:/{_URL_PATH_CHARACTER}*)?(?:\?(?:{_URL_PATH_CHARACTER}|\?)*)?"
 )
 """Matches URLs without user, fragment and curl's own patterns; without a scheme only names of this machine."""
 _GIT_REPOSITORY_URL_PATTERN: Final = re.compile(
-    rf"(?:https?|git|ssh)://{_USER_PREFIX_PATTERN}{_HOST_PATTERN}(?::\d+)?/[A-Za-z0-9._~+/-]+|(?!\w+://){_USER_PREFIX_PATTERN}[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9~/][A-Za-z0-9._~+/-]*"
+    rf"(?:https?|git|ssh)://{_URL_USER_PREFIX_PATTERN}{_HOST_PATTERN}(?::\d+)?/[A-Za-z0-9._~+/-]+|(?!\w+://){_URL_USER_PREFIX_PATTERN}[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9~/][A-Za-z0-9._~+/-]*"
 )
 _GIT_REFSPEC_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/*-]*(?::[A-Za-z0-9][A-Za-z0-9._/*-]*)?")
-_SSH_DESTINATION_PATTERN: Final = re.compile(rf"{_USER_PREFIX_PATTERN}[A-Za-z0-9][A-Za-z0-9._-]*")
+_SSH_DESTINATION_PATTERN: Final = re.compile(rf"{_URL_USER_PREFIX_PATTERN}[A-Za-z0-9][A-Za-z0-9._-]*")
 _SCP_REMOTE_PATH_PATTERN: Final = re.compile(
     r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9._~+,=@/-]*"
 )
 _SCP_LOCAL_PATH_PATTERN: Final = re.compile(r"[^:\[\]*?-][^:\[\]*?]*")
-_CLONE_FOLDER_PATTERN: Final = re.compile(r"(?:/|\./)?(?!(?:.*/)?\.{1,2}(?:/|\Z))[A-Za-z0-9._/+@-]+")
+_GIT_CLONE_FOLDER_PATTERN: Final = re.compile(r"(?:/|\./)?(?!(?:.*/)?\.{1,2}(?:/|\Z))[A-Za-z0-9._/+@-]+")
 """Matches a plain folder name to clone a repository into; whether its content would run later is judged separately."""
 _USER_NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9._-]+")
 _PIP_PACKAGE_PATTERN: Final = re.compile(
@@ -42,32 +47,32 @@ machine, or lead to another host."""
 _CURL_WRITE_OUT_FORMAT: Final = re.compile(r"(?:[^%@]|%\{[a-z_]+\})*")
 """Matches a format of curl's `-w` that reads no file (`@`) and writes none (`%output{…}`)."""
 
-_PLAIN_CURL_OPTIONS: Final = parse_option_row(
+_PLAIN_CURL_OPTIONS: Final = parse_known_options(
     "s S f i I v G N g 4 6 O o= d= H= X= A= m= w= silent show-error fail fail-with-body include head verbose get "
     "no-buffer ipv4 ipv6 http1.1 http2 compressed remote-name output= output-dir= create-dirs data= data-raw= "
     "data-binary= data-urlencode= json= header= request= user-agent= max-time= connect-timeout= retry= retry-delay= "
     "write-out="
 )
-_PLAIN_WGET_OPTIONS: Final = parse_option_row(
+_PLAIN_WGET_OPTIONS: Final = parse_known_options(
     "q v S 4 6 O= P= U= T= t= quiet verbose server-response spider inet4-only inet6-only no-verbose output-document= "
     "directory-prefix= user-agent= header= timeout= tries= post-data= method= max-redirect="
 )
-_PLAIN_SSH_OPTIONS: Final = parse_option_row("T q v n C 4 6 p= l=")
-_PLAIN_SCP_OPTIONS: Final = parse_option_row("p q v C 4 6 P= l=")
-_PLAIN_PIP_OPTIONS: Final = parse_option_row(
+_PLAIN_SSH_OPTIONS: Final = parse_known_options("T q v n C 4 6 p= l=")
+_PLAIN_SCP_OPTIONS: Final = parse_known_options("p q v C 4 6 P= l=")
+_PLAIN_PIP_OPTIONS: Final = parse_known_options(
     "U q v upgrade quiet verbose user no-deps pre no-cache-dir force-reinstall only-binary="
 )
-_PLAIN_GIT_OPTIONS_BY_VERB: Final[dict[str, OptionRow]] = {
-    "clone": parse_option_row(
+_PLAIN_GIT_OPTIONS_BY_VERB: Final[dict[str, KnownCommandOptions]] = {
+    "clone": parse_known_options(
         "q v n b= quiet verbose progress no-checkout branch= depth= single-branch no-tags"
     ),
-    "ls-remote": parse_option_row("q h t quiet heads branches tags refs symref exit-code"),
+    "ls-remote": parse_known_options("q h t quiet heads branches tags refs symref exit-code"),
 }
 
 
-def is_plain_request(call: ProgramCall) -> bool:
+def is_plain_network_request(call: ProgramCall) -> bool:
     """Returns whether the call reaches only the hosts that it names; which files it writes is judged separately."""
-    judge = _PLAIN_REQUEST_TESTS.get(call.name)
+    judge = _PLAIN_REQUEST_TEST_BY_PROGRAM.get(call.name)
     return (
         judge is not None
         and all(word.is_literal and not word.may_split for word in call.words)
@@ -75,7 +80,7 @@ def is_plain_request(call: ProgramCall) -> bool:
     )
 
 
-def downloaded_names(call: ProgramCall, taken: ParsedOptions) -> list[str]:
+def downloaded_file_names(call: ProgramCall, taken: ParsedCommandOptions) -> list[str]:
     """Returns the files that `curl -O` and `wget` write, which are named after the addresses that they fetch."""
     is_curl = call.name == "curl"
     if is_curl and not taken.has_option("O", "remote-name", "remote-name-all"):
@@ -95,21 +100,23 @@ def downloaded_names(call: ProgramCall, taken: ParsedOptions) -> list[str]:
 
 
 def _operands_if_all_options_known(
-    call: ProgramCall, known: OptionRow, *, stops_early: bool = False
-) -> tuple[ParsedOptions, list[str]] | None:
-    taken = parse_options(call.words, known, stops_early=stops_early)
+    call: ProgramCall, known: KnownCommandOptions, *, stops_early: bool = False
+) -> tuple[ParsedCommandOptions, list[str]] | None:
+    taken = parse_program_options(call.words, known, stops_early=stops_early)
     return (taken, [word.text for word in taken.operands]) if taken.are_all_known else None
 
 
 def _sends_outside_files(call: ProgramCall, files: Sequence[str]) -> bool:
     """Returns whether a file that is sent to a host may be outside of the workspace, or standard input may be."""
     return any(
-        not call.is_input_of_workspace if file == "-" else call.ground.may_be_outside_roots(Word(file))
+        not call.is_input_of_workspace
+        if file == "-"
+        else call.ground.may_be_outside_workspace_roots(ShellWord(file))
         for file in files
     )
 
 
-def _has_plain_login(taken: ParsedOptions) -> bool:
+def _has_plain_login(taken: ParsedCommandOptions) -> bool:
     """Returns whether the login that `ssh` or `scp` gets is only a name."""
     return all(_USER_NAME_PATTERN.fullmatch(value.text) for value in taken.option_values("l"))
 
@@ -190,15 +197,15 @@ def _is_plain_git(call: ProgramCall) -> bool:
     known = _PLAIN_GIT_OPTIONS_BY_VERB.get(verb)
     if known is None:
         return False
-    taken = parse_options(words, known)
+    taken = parse_program_options(words, known)
     address, *rest = [word.text for word in taken.operands] or [""]
     if not taken.are_all_known or not _GIT_REPOSITORY_URL_PATTERN.fullmatch(address):
         return False
-    if any(map(call.place.is_git_redirected, call.ground.possible_roots)):
+    if any(map(call.place.is_git_redirected, call.ground.possible_workspace_roots)):
         return False
     if verb == "clone":
         folders = rest or [posixpath.basename(address.replace(":", "/").rstrip("/")).removesuffix(".git")]
-        return len(folders) == 1 and _CLONE_FOLDER_PATTERN.fullmatch(folders[0]) is not None
+        return len(folders) == 1 and _GIT_CLONE_FOLDER_PATTERN.fullmatch(folders[0]) is not None
     return all(_GIT_REFSPEC_PATTERN.fullmatch(one) for one in rest)
 
 
@@ -211,7 +218,7 @@ def _is_plain_pip(call: ProgramCall) -> bool:
     )
 
 
-_PLAIN_REQUEST_TESTS: Final[dict[str, Callable[[ProgramCall], bool]]] = {
+_PLAIN_REQUEST_TEST_BY_PROGRAM: Final[dict[str, Callable[[ProgramCall], bool]]] = {
     "curl": _is_plain_curl,
     "wget": _is_plain_wget,
     "ssh": _is_plain_ssh,

@@ -3,23 +3,23 @@
 import re
 from typing import Final
 
-from app.permits.command_findings import SAFE_FINDING, Finding, contained_finding
-from app.permits.programs.calls import (
+from app.permits.command_findings import READS_ONLY_FINDING, RiskFinding, contained_risk_finding
+from app.permits.programs.program_calls import (
     UNKNOWN_OPTION_FINDING,
     ProgramCall,
     ProgramTable,
-    judge_reading_call,
-    program_table,
+    build_program_table,
+    judge_read_only_call,
 )
-from app.permits.programs.options import parse_option_row, parse_options
-from app.permits.shell_words import Word, literal_text_of
+from app.permits.programs.program_options import parse_known_options, parse_program_options
+from app.permits.shell_words import ShellWord, literal_shell_word
 
 _SED_OPTIONS: Final = "n E r s u z e= expression= quiet silent regexp-extended separate null-data posix debug"
 
 
-def _judge_sed(call: ProgramCall) -> list[Finding]:
-    taken = parse_options(call.words, parse_option_row(_SED_OPTIONS))
-    found = [SAFE_FINDING, *judge_reading_call(call, taken)]
+def _judge_sed(call: ProgramCall) -> list[RiskFinding]:
+    taken = parse_program_options(call.words, parse_known_options(_SED_OPTIONS))
+    found = [READS_ONLY_FINDING, *judge_read_only_call(call, taken)]
     scripts, operands = taken.option_values("e", "expression"), taken.operands
     if any(re.match(r"-[nErsuz]*i|--in-p", word.text) for word in call.words):
         found += [call.ground.judge_write(word) for word in operands]
@@ -27,8 +27,10 @@ def _judge_sed(call: ProgramCall) -> list[Finding]:
         scripts, operands = operands[:1], operands[1:]
     for script in scripts:
         if not script.is_literal or script.may_split or not is_reading_sed_script(script.text):
-            found.append(contained_finding("this sed script cannot be analysed"))
-            found += [call.ground.judge_write(Word(name)) for name in _SED_WRITE_COMMAND.findall(script.text)]
+            found.append(contained_risk_finding("this sed script cannot be analysed"))
+            found += [
+                call.ground.judge_write(ShellWord(name)) for name in _SED_WRITE_COMMAND.findall(script.text)
+            ]
     return [*found, *(call.ground.judge_read(word) for word in operands)]
 
 
@@ -62,12 +64,12 @@ _AWK_OUTPUT_OR_COMMAND: Final = re.compile(
 )
 
 
-def _judge_awk(call: ProgramCall) -> list[Finding]:
-    taken = parse_options(call.words, parse_option_row("F= v="), stops_early=True)
-    found = [SAFE_FINDING, *([] if taken.are_all_known else [UNKNOWN_OPTION_FINDING])]
-    program, *operands = taken.operands or [Word("")]
+def _judge_awk(call: ProgramCall) -> list[RiskFinding]:
+    taken = parse_program_options(call.words, parse_known_options("F= v="), stops_early=True)
+    found = [READS_ONLY_FINDING, *([] if taken.are_all_known else [UNKNOWN_OPTION_FINDING])]
+    program, *operands = taken.operands or [ShellWord("")]
     if not program.is_literal or program.may_split or _AWK_OUTPUT_OR_COMMAND.search(program.text):
-        found.append(contained_finding("this awk script cannot be analysed"))
+        found.append(contained_risk_finding("this awk script cannot be analysed"))
     files = [word for word in operands if not re.match(r"[A-Za-z_]\w*=", word.text)]
     return [*found, *(call.ground.judge_read(word) for word in files)]
 
@@ -78,17 +80,17 @@ _JQ_OPTIONS: Final = (
 )
 
 
-def _judge_jq(call: ProgramCall) -> list[Finding]:
-    taken = parse_options(call.words, parse_option_row(_JQ_OPTIONS))
-    found = [SAFE_FINDING, *([] if taken.are_all_known else [UNKNOWN_OPTION_FINDING])]
-    program, *files = taken.operands or [literal_text_of(".")]
+def _judge_jq(call: ProgramCall) -> list[RiskFinding]:
+    taken = parse_program_options(call.words, parse_known_options(_JQ_OPTIONS))
+    found = [READS_ONLY_FINDING, *([] if taken.are_all_known else [UNKNOWN_OPTION_FINDING])]
+    program, *files = taken.operands or [literal_shell_word(".")]
     if not program.is_literal or re.search(
         r"\b(?:import|include|env|input_filename|get_search_list)\b|\$ENV", program.text
     ):
-        found.append(contained_finding("this jq filter cannot be analysed"))
+        found.append(contained_risk_finding("this jq filter cannot be analysed"))
     return [*found, *(call.ground.judge_read(word) for word in files)]
 
 
-TEXT_PROGRAMS: ProgramTable = program_table(
+TEXT_SCRIPT_PROGRAMS: ProgramTable = build_program_table(
     ("sed gsed", _judge_sed), ("awk gawk mawk", _judge_awk), ("jq", _judge_jq)
 )

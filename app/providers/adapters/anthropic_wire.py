@@ -7,9 +7,9 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import (
-    compat_switches_of,
-    encode_user_parts,
+from app.providers.adapters.wire_helpers import (
+    compat_switches_of_model,
+    encode_user_content_parts,
     incomplete_answer_error,
     max_answer_tokens,
     read_token_count,
@@ -20,49 +20,49 @@ from app.providers.models.pricing import add_cost_to_usage
 from app.providers.models.thinking import (
     clamp_thinking_level,
     limit_thinking_budget,
-    provider_thinking_name,
+    provider_name_of_thinking_level,
     thinking_budget_for,
 )
 from app.providers.provider_messages import ProviderMessage
-from app.providers.request_cache import MessageListParts
-from app.providers.request_preparation import PreparedRequest, encode_messages
-from app.providers.stream.blocks import BlockBuilder, OpenTextBlock, OpenToolCall
+from app.providers.request_cache import RequestMessageList
+from app.providers.request_preparation import PreparedRequest, encode_request_messages
+from app.providers.stream.block_builder import GrowingTextBlock, GrowingToolCall, ResponseBlockBuilder
 from app.providers.transport import decode_event_json
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
 from app.values.models import Model
 from app.values.usage import Usage
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_STOP_REASONS: dict[str, StopReason] = {
+_STOP_REASON_BY_ANTHROPIC_REASON: dict[str, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "pause_turn": "stop",
     "max_tokens": "length",
     "tool_use": "toolUse",
 }
-_USAGE_FIELDS = {
+_ANTHROPIC_USAGE_FIELD_NAMES = {
     "input": "input_tokens",
     "output": "output_tokens",
     "cache_read": "cache_read_input_tokens",
     "cache_write": "cache_creation_input_tokens",
 }
-_WEB_SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
-_DOLLARS_PER_SEARCH = 0.01
+_ANTHROPIC_WEB_SEARCH_TOOL = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
+_DOLLARS_PER_WEB_SEARCH = 0.01
 """The price in dollars of one web search, which is charged besides the tokens."""
-_EFFORT_BY_LEVEL = {"minimal": "low"}
-_CLAUDE_VERSION_PATTERN = late(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
+_EFFORT_BY_THINKING_LEVEL = {"minimal": "low"}
+_CLAUDE_VERSION_PATTERN = lazy_regex(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?!\d)")
 
 
-def build_payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
-    switches = compat_switches_of(model)
+def build_request_payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
+    switches = compat_switches_of_model(model)
     cache = _cache_control_field(model, options)
     limit = max_answer_tokens(model, options, prepared)
     body: dict[str, Any] = {
         "model": model.id,
         "max_tokens": limit,
         "stream": True,
-        "messages": build_messages(prepared, model, cache),
+        "messages": build_anthropic_messages(prepared, model, cache),
     }
     if prepared.system_prompt:
         body["system"] = [_add_cache_control(_encode_text(prepared.system_prompt), cache)]
@@ -74,7 +74,7 @@ def build_payload(prepared: PreparedRequest, model: Model, options: StreamOption
         if options.tool_choice is not None:
             body["tool_choice"] = {"type": options.tool_choice}
     if options.searches_web:
-        body["tools"] = [*body.get("tools", ()), _WEB_SEARCH_TOOL]
+        body["tools"] = [*body.get("tools", ()), _ANTHROPIC_WEB_SEARCH_TOOL]
     thinking = _thinking_fields(model, options, limit)
     body.update(thinking)
     is_thinking = thinking.get("thinking", {}).get("type") in ("enabled", "adaptive")
@@ -83,11 +83,11 @@ def build_payload(prepared: PreparedRequest, model: Model, options: StreamOption
     return body
 
 
-def build_messages(
+def build_anthropic_messages(
     prepared: PreparedRequest, model: Model, cache: dict[str, Any] | None
-) -> list[dict[str, Any]] | MessageListParts:
-    out = encode_messages(prepared, [], lambda messages, _: _encode_messages(messages, model))
-    tail = out.new_messages if isinstance(out, MessageListParts) else out
+) -> list[dict[str, Any]] | RequestMessageList:
+    out = encode_request_messages(prepared, [], lambda messages, _: _encode_messages(messages, model))
+    tail = out.new_messages if isinstance(out, RequestMessageList) else out
     if cache and tail and tail[-1]["role"] == "user":
         tail[-1]["content"][-1] = _add_cache_control(tail[-1]["content"][-1], cache)
     return out
@@ -127,7 +127,7 @@ def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[
 def has_adaptive_thinking(model: Model) -> bool:
     """Says whether the model decides itself how long it thinks (from version 4.6 on): it takes an effort
     instead of a budget."""
-    forced = compat_switches_of(model).get("forceAdaptiveThinking")
+    forced = compat_switches_of_model(model).get("forceAdaptiveThinking")
     if forced is not None:
         return bool(forced)
     match = _CLAUDE_VERSION_PATTERN.search(model.id)
@@ -141,10 +141,10 @@ def _thinking_fields(model: Model, options: StreamOptions, limit: int) -> dict[s
     if level == "off":
         return {"thinking": {"type": "disabled"}}
     if has_adaptive_thinking(model):
-        effort = _EFFORT_BY_LEVEL.get(level, provider_thinking_name(model, level))
+        effort = _EFFORT_BY_THINKING_LEVEL.get(level, provider_name_of_thinking_level(model, level))
         return {
             "thinking": {"type": "adaptive", "display": "summarized"},
-            "output_config": {"effort": _EFFORT_BY_LEVEL.get(effort, effort)},
+            "output_config": {"effort": _EFFORT_BY_THINKING_LEVEL.get(effort, effort)},
         }
     budget = limit_thinking_budget(limit, thinking_budget_for(level, options.thinking_budgets))
     return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget else {}
@@ -153,7 +153,7 @@ def _thinking_fields(model: Model, options: StreamOptions, limit: int) -> dict[s
 def _cache_control_field(model: Model, options: StreamOptions) -> dict[str, Any] | None:
     if not options.use_cache:
         return None
-    is_long = options.is_long_cache and compat_switches_of(model).get(
+    is_long = options.is_long_cache and compat_switches_of_model(model).get(
         "supportsLongCacheRetention", model.provider == "anthropic"
     )
     return {"type": "ephemeral", "ttl": "1h"} if is_long else {"type": "ephemeral"}
@@ -173,7 +173,7 @@ def _encode_tool(tool: Any, switches: Any) -> dict[str, Any]:
 
 
 def _encode_user_content(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
-    return encode_user_parts(content, _encode_text, _encode_image)
+    return encode_user_content_parts(content, _encode_text, _encode_image)
 
 
 def _encode_text(text: str) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _encode_assistant(message: AssistantMessage, model: Model) -> list[dict[str,
                 out.append(_encode_text(block.text))
             case Thinking() if block.redacted and block.thinking_signature:
                 out.append({"type": "redacted_thinking", "data": block.thinking_signature})
-            case Thinking() if block.thinking_signature or compat_switches_of(model).get(
+            case Thinking() if block.thinking_signature or compat_switches_of_model(model).get(
                 "allowEmptySignature"
             ):
                 out.append(
@@ -212,17 +212,17 @@ def _encode_assistant(message: AssistantMessage, model: Model) -> list[dict[str,
     return out
 
 
-class MessagesReader:
+class AnthropicResponseReader:
     """Decodes the events of one response into blocks, identified by their index in the format."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:
         self.has_ended = False
         self._model = model
         self._stream = stream
-        self._block_builder = BlockBuilder(stream)
+        self._block_builder = ResponseBlockBuilder(stream)
         self._usage = Usage()
         self._search_fees = 0.0
-        self._search_reader = WebSearchReader(stream)
+        self._search_reader = AnthropicWebSearchReader(stream)
 
     def read_event(self, event: str, data: bytes) -> None:
         message = decode_event_json(data)
@@ -268,8 +268,8 @@ class MessagesReader:
         if reason is None:
             return
         draft.raw_stop_reason = reason
-        if reason in _STOP_REASONS:
-            draft.stop_reason = _STOP_REASONS[reason]
+        if reason in _STOP_REASON_BY_ANTHROPIC_REASON:
+            draft.stop_reason = _STOP_REASON_BY_ANTHROPIC_REASON[reason]
             return
         draft.stop_reason = "error"
         if reason == "refusal":
@@ -285,7 +285,7 @@ class MessagesReader:
         """Updates the usage. Counts are cumulative, so a count that an event leaves out keeps its value."""
         named = {
             field: read_token_count(usage, name)
-            for field, name in _USAGE_FIELDS.items()
+            for field, name in _ANTHROPIC_USAGE_FIELD_NAMES.items()
             if usage.get(name) is not None
         }
         old = self._usage
@@ -298,7 +298,7 @@ class MessagesReader:
         )
         if usage:
             self._search_fees = (
-                _DOLLARS_PER_SEARCH * read_token_count(usage, "server_tool_use", "web_search_requests")
+                _DOLLARS_PER_WEB_SEARCH * read_token_count(usage, "server_tool_use", "web_search_requests")
                 or self._search_fees
             )
             self._stream.draft.usage = add_cost_to_usage(self._usage, self._model, fees=self._search_fees)
@@ -306,11 +306,11 @@ class MessagesReader:
     def _begin_block(self, index: int, block: dict[str, Any]) -> None:
         kind = block.get("type")
         if kind == "text":
-            opened = self._block_builder.open_text(index)
+            opened = self._block_builder.get_or_begin_text(index)
             if block.get("text"):
                 opened.append_text(block["text"])
         elif kind == "thinking":
-            opened = self._block_builder.open_thinking(index)
+            opened = self._block_builder.get_or_begin_thinking(index)
             if block.get("thinking"):
                 opened.append_text(block["thinking"])
             opened.signature = block.get("signature") or None
@@ -319,7 +319,7 @@ class MessagesReader:
                 Thinking(thinking="", thinking_signature=block.get("data"), redacted=True)
             )
         elif kind == "tool_use":
-            call = self._block_builder.open_call(
+            call = self._block_builder.get_or_begin_tool_call(
                 index, call_id=block.get("id") or "", name=block.get("name") or ""
             )
             if block.get("input"):
@@ -336,23 +336,23 @@ class MessagesReader:
     def _read_block_delta(self, index: int, delta: dict[str, Any]) -> None:
         kind = delta.get("type")
         if kind == "text_delta":
-            self._block_builder.open_text(index).append_text(delta.get("text") or "")
+            self._block_builder.get_or_begin_text(index).append_text(delta.get("text") or "")
         elif kind == "citations_delta":
             self._search_reader.add_citation(delta.get("citation") or {})
         elif kind == "input_json_delta":
             self._search_reader.add_query_text(index, delta.get("partial_json") or "")
             opened = self._block_builder.find_open_block(index)
-            if isinstance(opened, OpenToolCall):
+            if isinstance(opened, GrowingToolCall):
                 opened.append_arguments(delta.get("partial_json") or "")
         elif kind == "thinking_delta":
-            self._block_builder.open_thinking(index).append_text(delta.get("thinking") or "")
+            self._block_builder.get_or_begin_thinking(index).append_text(delta.get("thinking") or "")
         elif kind == "signature_delta":
             opened = self._block_builder.find_open_block(index)
-            if isinstance(opened, OpenTextBlock):
+            if isinstance(opened, GrowingTextBlock):
                 opened.signature = (opened.signature or "") + (delta.get("signature") or "")
 
 
-class WebSearchReader:
+class AnthropicWebSearchReader:
     """Reads the web searches and citations of a response."""
 
     def __init__(self, stream: AssistantStream) -> None:

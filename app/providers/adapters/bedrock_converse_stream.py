@@ -9,23 +9,27 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
-from app.providers.adapters.bedrock_wire import EXCEPTION_EVENT_PREFIX, ConverseReader, build_payload
+from app.providers.adapters.bedrock_wire import (
+    BEDROCK_EXCEPTION_EVENT_PREFIX,
+    BedrockResponseReader,
+    build_request_payload,
+)
 from app.providers.errors import ProviderError
-from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, serves_apis
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, declare_adapter_apis
 from app.providers.models.known_providers import KNOWN_PROVIDERS
-from app.providers.request_preparation import prepare_request, shorten_call_id
+from app.providers.request_preparation import prepare_request, shorten_tool_call_id
+from app.providers.senders.sender_choice import http_sender_for_model
 from app.providers.senders.sender_choice import preload_sender_modules as warm_sender
-from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import (
     HttpRequest,
-    encode_payload,
-    finish_payload,
+    encode_request_payload,
+    finish_request_payload,
     merge_request_headers,
     stream_response_events,
 )
 from app.values.models import Model
 
-DEFAULT_REGION = "us-east-1"
+DEFAULT_AWS_REGION = "us-east-1"
 
 
 def preload_modules(model: Model) -> None:
@@ -36,13 +40,13 @@ def preload_modules(model: Model) -> None:
         pass  # the request that runs into the problem reports it
 
 
-@serves_apis("bedrock-converse-stream")
+@declare_adapter_apis("bedrock-converse-stream")
 async def stream_response(
     model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
 ) -> None:
     await asyncio.to_thread(_import_botocore)
-    prepared = prepare_request(context, model, shorten_call_id, kept=options.request_cache)
-    body = await finish_payload(build_payload(prepared, model, options), model, options)
+    prepared = prepare_request(context, model, shorten_tool_call_id, kept=options.request_cache)
+    body = await finish_request_payload(build_request_payload(prepared, model, options), model, options)
     env = options.credential.env
     session = await asyncio.to_thread(_botocore_session, env)
     region = aws_region(session, env)
@@ -52,13 +56,18 @@ async def stream_response(
     request = HttpRequest(
         base_url=base,
         path=f"/model/{quote(model.id, safe='')}/converse-stream",
-        body=encode_payload(body),
+        body=encode_request_payload(body),
         headers=merge_request_headers(model, options, Accept="application/vnd.amazon.eventstream"),
     )
     headers = await asyncio.to_thread(_authorized_headers, request, session, region, options)
     signed = HttpRequest(base_url=base, path=request.path, body=request.body, headers=headers)
     await stream_response_events(
-        await sender_for(model), signed, options, ConverseReader(model, stream), stream, EventStreamDecoder()
+        await http_sender_for_model(model),
+        signed,
+        options,
+        BedrockResponseReader(model, stream),
+        stream,
+        AwsEventStreamDecoder(),
     )
 
 
@@ -68,7 +77,7 @@ def aws_region(session: Any, env: Mapping[str, str]) -> str:
         or env.get("AWS_DEFAULT_REGION")
         or os.environ.get("AWS_REGION")
         or session.get_config_variable("region")
-        or DEFAULT_REGION
+        or DEFAULT_AWS_REGION
     )
 
 
@@ -119,7 +128,7 @@ def _authorized_headers(
     return {**headers, **dict(unsigned.headers.items())}
 
 
-class EventStreamDecoder:
+class AwsEventStreamDecoder:
     """Decodes Amazon's binary event framing from chunks that may be cut anywhere."""
 
     def __init__(self) -> None:
@@ -135,7 +144,7 @@ class EventStreamDecoder:
                     out.append((str(headers.get(":event-type", "")), message.payload))
                 else:
                     kind = headers.get(":exception-type") or headers.get(":error-code") or "error"
-                    out.append((f"{EXCEPTION_EVENT_PREFIX}{kind}", message.payload))
+                    out.append((f"{BEDROCK_EXCEPTION_EVENT_PREFIX}{kind}", message.payload))
         except Exception as problem:
             raise ProviderError(
                 f"Bedrock's event stream is damaged: {problem}", kind="malformed"

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from app.providers.adapters.common import compat_switches_of
+from app.providers.adapters.wire_helpers import compat_switches_of_model
 from app.values.models import Model
 
 
-class ServerQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class CompletionsServerQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The features and quirks of one chat-completions server."""
 
     supports_store: bool = False
@@ -41,7 +41,7 @@ class ServerQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     vllm_priority: int | None = None
 
 
-_SERVER_HOSTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+_HOSTS_OF_COMPLETIONS_SERVERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nvidia", ("integrate.api.nvidia.com",)),
     ("cerebras", ("cerebras.ai",)),
     ("xai", ("api.x.ai",)),
@@ -58,7 +58,7 @@ _SERVER_HOSTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("openai", ("api.openai.com",)),
     ("baseten", ("baseten.co",)),
 )
-_SERVER_BY_PROVIDER = {
+_COMPLETIONS_SERVER_BY_PROVIDER = {
     "moonshotai": "moonshot",
     "moonshotai-cn": "moonshot",
     "zai-coding-cn": "zai",
@@ -68,7 +68,7 @@ _SERVER_BY_PROVIDER = {
 _SERVERS_WITH_MAX_TOKENS_FIELD = frozenset(
     ("chutes", "deepseek", "moonshot", "cloudflare-ai-gateway", "together", "nvidia", "ant-ling", "zai")
 )
-_SERVERS_WITHOUT_EFFORT = frozenset(
+_SERVERS_WITHOUT_REASONING_EFFORT = frozenset(
     ("xai", "zai", "moonshot", "together", "cloudflare-ai-gateway", "nvidia", "ant-ling")
 )
 _THINKING_FORMAT_BY_SERVER = {
@@ -76,47 +76,47 @@ _THINKING_FORMAT_BY_SERVER = {
 }
 
 
-def server_name_of(model: Model) -> str:
+def completions_server_of_model(model: Model) -> str:
     """Returns the name of the known server behind a model, or the provider's id if the server is not known."""
-    for name, hosts in _SERVER_HOSTS:
+    for name, hosts in _HOSTS_OF_COMPLETIONS_SERVERS:
         if any(host in model.base_url for host in hosts):
             return name
-    return _SERVER_BY_PROVIDER.get(model.provider, model.provider)
+    return _COMPLETIONS_SERVER_BY_PROVIDER.get(model.provider, model.provider)
 
 
-def quirks_for(model: Model) -> ServerQuirks:
+def completions_quirks_of_model(model: Model) -> CompletionsServerQuirks:
     """Detects a model's switches, then applies its overrides one by one. An override of a wrong type is
     ignored."""
     detected = _detect_quirks(model)
-    own = compat_switches_of(model)
+    own = compat_switches_of_model(model)
     if not own:
         return detected
     known = {name: own[name] for name in _COMPAT_SWITCH_NAMES if name in own}
     return _override_quirks(detected, known)
 
 
-_COMPAT_SWITCH_NAMES = tuple(field.encode_name for field in msgspec.structs.fields(ServerQuirks))
+_COMPAT_SWITCH_NAMES = tuple(field.encode_name for field in msgspec.structs.fields(CompletionsServerQuirks))
 
 
-def _override_quirks(base: ServerQuirks, changes: Mapping[str, Any]) -> ServerQuirks:
+def _override_quirks(base: CompletionsServerQuirks, changes: Mapping[str, Any]) -> CompletionsServerQuirks:
     data = msgspec.to_builtins(base)
     for name, value in changes.items():
         try:
-            msgspec.convert({**data, name: value}, ServerQuirks)
+            msgspec.convert({**data, name: value}, CompletionsServerQuirks)
         except msgspec.ValidationError:
             continue
         data[name] = value
-    return msgspec.convert(data, ServerQuirks)
+    return msgspec.convert(data, CompletionsServerQuirks)
 
 
-def _detect_quirks(model: Model) -> ServerQuirks:
-    server = server_name_of(model)
+def _detect_quirks(model: Model) -> CompletionsServerQuirks:
+    server = completions_server_of_model(model)
     vendor = model.id.split("/", 1)[0]
     is_openai = "api.openai.com" in model.base_url  # other servers may not know what only OpenAI documents
-    return ServerQuirks(
+    return CompletionsServerQuirks(
         supports_store=is_openai,
         supports_developer_role=is_openai,
-        supports_reasoning_effort=server not in _SERVERS_WITHOUT_EFFORT,
+        supports_reasoning_effort=server not in _SERVERS_WITHOUT_REASONING_EFFORT,
         max_tokens_field="max_tokens"
         if server in _SERVERS_WITH_MAX_TOKENS_FIELD
         else "max_completion_tokens",

@@ -6,19 +6,19 @@ from typing import Any
 
 import msgspec
 
-from app.providers.adapters.common import incomplete_answer_error, read_token_count
-from app.providers.adapters.completions_compat import ServerQuirks
+from app.providers.adapters.completions_compat import CompletionsServerQuirks
 from app.providers.adapters.completions_request import REASONING_FIELDS
+from app.providers.adapters.wire_helpers import incomplete_answer_error, read_token_count
 from app.providers.errors import error_from_stream_event
 from app.providers.model_stream import AssistantStream
 from app.providers.models.pricing import add_cost_to_usage
-from app.providers.stream.blocks import BlockBuilder, OpenToolCall
+from app.providers.stream.block_builder import GrowingToolCall, ResponseBlockBuilder
 from app.providers.transport import decode_event_json
 from app.values.messages import StopReason
 from app.values.models import Model
 from app.values.usage import Usage
 
-_STOP_REASONS: dict[str, StopReason] = {
+_STOP_REASON_BY_FINISH_REASON: dict[str, StopReason] = {
     "stop": "stop",
     "end": "stop",
     "eos": "stop",
@@ -30,22 +30,22 @@ _STOP_REASONS: dict[str, StopReason] = {
     "function_call": "toolUse",
     "tool_use": "toolUse",
 }
-_TEXT_BY_ERROR_REASON = {
+_ERROR_TEXT_BY_FINISH_REASON = {
     "content_filter": "content_filter: the provider's filter stopped the answer.",
     "network_error": "network_error: the provider lost its connection to the model.",
     "model_context_window_exceeded": "model_context_window_exceeded: the conversation does not fit the model.",
 }
 
 
-class CompletionsReader:
+class ChatCompletionsReader:
     """Reads the chunks of one chat-completions response into blocks."""
 
-    def __init__(self, model: Model, switches: ServerQuirks, stream: AssistantStream) -> None:
+    def __init__(self, model: Model, switches: CompletionsServerQuirks, stream: AssistantStream) -> None:
         self.has_ended = False
         self._model = model
         self._quirks = switches
         self._stream = stream
-        self._block_builder = BlockBuilder(stream)
+        self._block_builder = ResponseBlockBuilder(stream)
         self._has_finished = False
         self._open_call_numbers: list[int] = []
         """The numbers of the tool calls so far; a delta without id and index belongs to the last one."""
@@ -93,11 +93,11 @@ class CompletionsReader:
             self._read_content_parts(content)
         elif content:
             self._end_thinking()
-            self._block_builder.open_text("text").append_text(content)
+            self._block_builder.get_or_begin_text("text").append_text(content)
         refusal = delta.get("refusal")
         if refusal:
             self._end_thinking()
-            self._block_builder.open_text("text").append_text(refusal)
+            self._block_builder.get_or_begin_text("text").append_text(refusal)
         for field in REASONING_FIELDS:
             thought = delta.get(field)
             if thought and isinstance(thought, str):
@@ -123,11 +123,11 @@ class CompletionsReader:
                 self._read_thinking("thinking", "".join(item.get("text") or "" for item in texts))
             elif part.get("text"):
                 self._end_thinking()
-                self._block_builder.open_text("text").append_text(part["text"])
+                self._block_builder.get_or_begin_text("text").append_text(part["text"])
 
     def _read_thinking(self, field: str, thought: str) -> None:
         self._block_builder.end_block("text")
-        opened = self._block_builder.open_thinking("thinking")
+        opened = self._block_builder.get_or_begin_thinking("thinking")
         opened.signature = field
         opened.append_text(thought)
 
@@ -144,8 +144,10 @@ class CompletionsReader:
             self._end_thinking()
             self._block_builder.end_block("text")
             name = function.get("name") or ""
-            opened = self._block_builder.open_call(key, call_id=own_id or f"call_{key}", name=name)
-        assert isinstance(opened, OpenToolCall)
+            opened = self._block_builder.get_or_begin_tool_call(
+                key, call_id=own_id or f"call_{key}", name=name
+            )
+        assert isinstance(opened, GrowingToolCall)
         if own_id:
             opened.id = own_id
         if not opened.name and function.get("name"):
@@ -197,16 +199,16 @@ class CompletionsReader:
             return
         key = self._call_number_by_id.get(detail.get("id") or "")
         opened = self._block_builder.find_open_block(key) if key is not None else None
-        if isinstance(opened, OpenToolCall):
+        if isinstance(opened, GrowingToolCall):
             opened.signature = msgspec.json.encode(detail).decode()
 
     def _record_stop_reason(self, reason: str) -> None:
         draft = self._stream.draft
         draft.raw_stop_reason = reason
         self._has_finished = True
-        if reason in _TEXT_BY_ERROR_REASON:
+        if reason in _ERROR_TEXT_BY_FINISH_REASON:
             draft.stop_reason = "error"
-            draft.error_message = _TEXT_BY_ERROR_REASON[reason]
+            draft.error_message = _ERROR_TEXT_BY_FINISH_REASON[reason]
         elif reason == "error":
             draft.stop_reason = "error"
             draft.error_message = (
@@ -215,7 +217,7 @@ class CompletionsReader:
         elif self._open_call_numbers and reason not in ("length", "max_tokens"):
             draft.stop_reason = "toolUse"  # several servers say `stop` behind calls
         else:
-            draft.stop_reason = _STOP_REASONS.get(reason, "stop")
+            draft.stop_reason = _STOP_REASON_BY_FINISH_REASON.get(reason, "stop")
             if draft.stop_reason == "toolUse":
                 draft.stop_reason = "stop"  # calls were announced, but none arrived
 

@@ -5,29 +5,33 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import encode_user_parts, max_answer_tokens, prompt_cache_key
-from app.providers.adapters.completions_compat import ServerQuirks, server_name_of
+from app.providers.adapters.completions_compat import CompletionsServerQuirks, completions_server_of_model
+from app.providers.adapters.wire_helpers import encode_user_content_parts, max_answer_tokens, prompt_cache_key
 from app.providers.model_stream import StreamOptions
-from app.providers.models.thinking import clamp_thinking_level, provider_thinking_name, thinking_budget_for
+from app.providers.models.thinking import (
+    clamp_thinking_level,
+    provider_name_of_thinking_level,
+    thinking_budget_for,
+)
 from app.providers.provider_messages import ProviderMessage
-from app.providers.request_cache import MessageListParts
-from app.providers.request_preparation import PreparedRequest, encode_messages
+from app.providers.request_cache import RequestMessageList
+from app.providers.request_preparation import PreparedRequest, encode_request_messages
 from app.values.content import Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model, ThinkingLevel
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
-_IMAGE_FOLLOWS_TEXT = "(see the image below)"
+_SEE_IMAGE_BELOW_TEXT = "(see the image below)"
 _TOOL_IMAGE_INTRODUCTION = "The image from the tool result:"
-_FILLER_ANSWER_TEXT = "I have read the tool results."
+_FILLER_ASSISTANT_MESSAGE = "I have read the tool results."
 
 
-def build_payload(
-    prepared: PreparedRequest, model: Model, options: StreamOptions, switches: ServerQuirks
+def build_request_payload(
+    prepared: PreparedRequest, model: Model, options: StreamOptions, switches: CompletionsServerQuirks
 ) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": model.id,
-        "messages": build_messages(prepared, model, switches, options),
+        "messages": build_completions_messages(prepared, model, switches, options),
         "stream": True,
         switches.max_tokens_field: max_answer_tokens(model, options, prepared),
     }
@@ -50,19 +54,21 @@ def build_payload(
     return body
 
 
-def build_messages(
-    prepared: PreparedRequest, model: Model, switches: ServerQuirks, options: StreamOptions
-) -> list[dict[str, Any]] | MessageListParts:
+def build_completions_messages(
+    prepared: PreparedRequest, model: Model, switches: CompletionsServerQuirks, options: StreamOptions
+) -> list[dict[str, Any]] | RequestMessageList:
     head = system_prompt_messages(prepared, model, switches)
-    out = encode_messages(prepared, head, lambda messages, _: to_wire_messages(messages, model, switches))
+    out = encode_request_messages(
+        prepared, head, lambda messages, _: to_completions_messages(messages, model, switches)
+    )
     if switches.cache_control_format == "anthropic" and options.use_cache:
-        tail = out.new_messages if isinstance(out, MessageListParts) else out
+        tail = out.new_messages if isinstance(out, RequestMessageList) else out
         _add_cache_marks([*head, *tail[-1:]])
     return out
 
 
 def system_prompt_messages(
-    prepared: PreparedRequest, model: Model, switches: ServerQuirks
+    prepared: PreparedRequest, model: Model, switches: CompletionsServerQuirks
 ) -> list[dict[str, Any]]:
     if not prepared.system_prompt:
         return []
@@ -70,8 +76,8 @@ def system_prompt_messages(
     return [{"role": role, "content": prepared.system_prompt}]
 
 
-def to_wire_messages(
-    messages: Sequence[ProviderMessage], model: Model, switches: ServerQuirks
+def to_completions_messages(
+    messages: Sequence[ProviderMessage], model: Model, switches: CompletionsServerQuirks
 ) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     images: list[dict[str, Any]] = []
@@ -96,11 +102,13 @@ def to_wire_messages(
     return out
 
 
-def _append_user_message(out: list[dict[str, Any]], message: dict[str, Any], switches: ServerQuirks) -> None:
+def _append_user_message(
+    out: list[dict[str, Any]], message: dict[str, Any], switches: CompletionsServerQuirks
+) -> None:
     """Appends a user message, with a filler before it for servers that refuse a user message right after a
     tool message."""
     if switches.requires_assistant_after_tool_result and out and out[-1]["role"] == "tool":
-        out.append({"role": "assistant", "content": _FILLER_ANSWER_TEXT})
+        out.append({"role": "assistant", "content": _FILLER_ASSISTANT_MESSAGE})
     out.append(message)
 
 
@@ -112,7 +120,7 @@ def _encode_user_content(content: str | tuple[UserContent, ...]) -> str | list[d
     texts = [block for block in content if isinstance(block, Text)]
     if len(texts) == len(content) == 1:
         return texts[0].text
-    return encode_user_parts(content, lambda text: {"type": "text", "text": text}, _encode_image)
+    return encode_user_content_parts(content, lambda text: {"type": "text", "text": text}, _encode_image)
 
 
 def _encode_image(block: Image) -> dict[str, Any]:
@@ -124,15 +132,17 @@ def _tool_image_message(images: list[dict[str, Any]]) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "text", "text": _TOOL_IMAGE_INTRODUCTION}, *images]}
 
 
-def _encode_tool_result(message: ToolResultMessage, switches: ServerQuirks) -> dict[str, Any]:
+def _encode_tool_result(message: ToolResultMessage, switches: CompletionsServerQuirks) -> dict[str, Any]:
     text = "\n".join(block.text for block in message.content if isinstance(block, Text))
-    out = {"role": "tool", "tool_call_id": message.tool_call_id, "content": text or _IMAGE_FOLLOWS_TEXT}
+    out = {"role": "tool", "tool_call_id": message.tool_call_id, "content": text or _SEE_IMAGE_BELOW_TEXT}
     if switches.requires_tool_result_name:
         out["name"] = message.tool_name
     return out
 
 
-def _encode_assistant(message: AssistantMessage, model: Model, switches: ServerQuirks) -> dict[str, Any]:
+def _encode_assistant(
+    message: AssistantMessage, model: Model, switches: CompletionsServerQuirks
+) -> dict[str, Any]:
     out: dict[str, Any] = {"role": "assistant"}
     text = "".join(block.text for block in message.content if isinstance(block, Text))
     thoughts = [block for block in message.content if isinstance(block, Thinking) and block.thinking]
@@ -174,7 +184,9 @@ def _encode_tool_call(block: ToolCall) -> dict[str, Any]:
     return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments}}
 
 
-def _tool_fields(prepared: PreparedRequest, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
+def _tool_fields(
+    prepared: PreparedRequest, options: StreamOptions, switches: CompletionsServerQuirks
+) -> dict[str, Any]:
     if prepared.tools:
         tools: list[dict[str, Any]] = []
         for tool in prepared.tools:
@@ -192,9 +204,9 @@ def _tool_fields(prepared: PreparedRequest, options: StreamOptions, switches: Se
     return {"tools": []} if prepared.has_tool_results and switches.requires_tools_with_tool_history else {}
 
 
-def _cache_fields(model: Model, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
+def _cache_fields(model: Model, options: StreamOptions, switches: CompletionsServerQuirks) -> dict[str, Any]:
     mode = switches.prompt_cache_key_mode
-    is_openai = server_name_of(model) == "openai"
+    is_openai = completions_server_of_model(model) == "openai"
     if not options.use_cache or mode == "disabled" or not (is_openai or mode == "enabled"):
         return {}
     out: dict[str, Any] = {}
@@ -224,10 +236,12 @@ def _add_cache_marks(out: list[dict[str, Any]]) -> None:
                 texts[-1]["cache_control"] = {"type": "ephemeral"}
 
 
-def _thinking_fields(model: Model, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
+def _thinking_fields(
+    model: Model, options: StreamOptions, switches: CompletionsServerQuirks
+) -> dict[str, Any]:
     level = clamp_thinking_level(model, options.thinking)
     is_on = level != "off"
-    word = provider_thinking_name(model, level)
+    word = provider_name_of_thinking_level(model, level)
     out: dict[str, Any] = {}
     match switches.thinking_format:
         case "openrouter":
@@ -269,7 +283,7 @@ def _can_turn_thinking_off(model: Model) -> bool:
 
 
 def _thinking_budget_fields(
-    level: ThinkingLevel, options: StreamOptions, switches: ServerQuirks
+    level: ThinkingLevel, options: StreamOptions, switches: CompletionsServerQuirks
 ) -> dict[str, Any]:
     field = switches.thinking_token_budget_field
     if field is None and switches.supports_thinking_token_budget:

@@ -12,13 +12,13 @@ import msgspec
 from app.providers.cloud_credentials import google_credentials_file
 from app.providers.errors import ProviderError
 from app.providers.secret_references import CredentialError
-from app.providers.signin.interface import oauth_error_text, post_form
+from app.providers.signin.interface import oauth_error_text, post_oauth_form
 
-CLOUD_PLATFORM_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-_TOKEN_URL = "https://oauth2.googleapis.com/token"
+GOOGLE_CLOUD_OAUTH_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+_GOOGLE_TOKEN_URL = "https://oauth2.googleapis.com/token"
 _JWT_GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-_REFRESH_MARGIN_SECONDS = 60
+_GOOGLE_TOKEN_REFRESH_MARGIN_SECONDS = 60
 _token_cache: dict[str, tuple[str, float, float]] = {}
 """Access tokens by the path of their credentials file, because a token lasts an hour and costs a request. Each
 expires at an end by the wall clock, which can be set, or by the monotonic clock, which stops during sleep,
@@ -36,8 +36,8 @@ async def google_access_token(env: Mapping[str, str]) -> str:
     known = _token_cache.get(str(path))
     if (
         known is not None
-        and known[1] > time.time() + _REFRESH_MARGIN_SECONDS
-        and known[2] > time.monotonic() + _REFRESH_MARGIN_SECONDS
+        and known[1] > time.time() + _GOOGLE_TOKEN_REFRESH_MARGIN_SECONDS
+        and known[2] > time.monotonic() + _GOOGLE_TOKEN_REFRESH_MARGIN_SECONDS
     ):
         return known[0]
     try:
@@ -62,26 +62,29 @@ def _fetch_access_token(path: Path) -> tuple[str, float]:
                 "client_secret": data.get("client_secret", ""),
             }
         case "service_account":
-            fields = {"grant_type": _JWT_GRANT_TYPE, "assertion": signed_assertion(data, time.time())}
+            fields = {
+                "grant_type": _JWT_GRANT_TYPE,
+                "assertion": signed_service_account_jwt(data, time.time()),
+            }
         case other:
             raise CredentialError(
                 f"Google's credentials in {path} are of the kind {other!r}, which bayou does not support."
             )
-    answer = post_form(data.get("token_uri") or _TOKEN_URL, fields)
+    answer = post_oauth_form(data.get("token_uri") or _GOOGLE_TOKEN_URL, fields)
     problem = oauth_error_text(answer)
     if problem or not answer.get("access_token"):
         raise CredentialError(f"Google refused the credentials in {path}: {problem or 'no token came'}.")
     return answer["access_token"], float(answer.get("expires_in") or 3600)
 
 
-def signed_assertion(account: Mapping[str, Any], now: float) -> str:
+def signed_service_account_jwt(account: Mapping[str, Any], now: float) -> str:
     """Returns the signed JWT with which a service account requests a token (RFC 7523, RS256)."""
     import jwt  # noqa: PLC0415  (only a service account signs, and what signs takes its time)
 
     claims = {
         "iss": account.get("client_email", ""),
-        "scope": CLOUD_PLATFORM_SCOPE,
-        "aud": account.get("token_uri") or _TOKEN_URL,
+        "scope": GOOGLE_CLOUD_OAUTH_SCOPE,
+        "aud": account.get("token_uri") or _GOOGLE_TOKEN_URL,
         "iat": int(now),
         "exp": int(now) + 3600,
     }

@@ -7,21 +7,25 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import (
-    encode_user_parts,
+from app.providers.adapters.wire_helpers import (
+    encode_user_content_parts,
     incomplete_answer_error,
-    join_neighbouring_messages,
+    join_messages_of_same_role,
     max_answer_tokens,
     read_token_count,
 )
 from app.providers.errors import error_from_stream_event
 from app.providers.model_stream import AssistantStream, StreamOptions
 from app.providers.models.pricing import add_cost_to_usage
-from app.providers.models.thinking import clamp_thinking_level, provider_thinking_name, thinking_budget_for
+from app.providers.models.thinking import (
+    clamp_thinking_level,
+    provider_name_of_thinking_level,
+    thinking_budget_for,
+)
 from app.providers.provider_messages import ProviderMessage
-from app.providers.request_cache import MessageListParts
-from app.providers.request_preparation import PreparedRequest, encode_messages
-from app.providers.stream.blocks import BlockBuilder, OpenTextBlock
+from app.providers.request_cache import RequestMessageList
+from app.providers.request_preparation import PreparedRequest, encode_request_messages
+from app.providers.stream.block_builder import GrowingTextBlock, ResponseBlockBuilder
 from app.providers.transport import decode_event_json
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
@@ -29,19 +33,19 @@ from app.values.models import Model
 from app.values.usage import Usage
 
 _GEMINI_GENERATION_PATTERN = re.compile(r"gemini-(\d+)")
-_PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator"
+_PLACEHOLDER_THOUGHT_SIGNATURE = "skip_thought_signature_validator"
 """The signature that Google accepts for calls that a model of another vendor made."""
-_TOOL_CHOICES = {"auto": "AUTO", "any": "ANY", "none": "NONE"}
+_GEMINI_TOOL_CHOICE_MODES = {"auto": "AUTO", "any": "ANY", "none": "NONE"}
 
 
-def build_payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
+def build_request_payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
     settings: dict[str, Any] = {"maxOutputTokens": max_answer_tokens(model, options, prepared)}
     if options.temperature is not None:
         settings["temperature"] = options.temperature
     thinking = _thinking_config(model, options)
     if thinking:
         settings["thinkingConfig"] = thinking
-    body: dict[str, Any] = {"contents": build_contents(prepared, model), "generationConfig": settings}
+    body: dict[str, Any] = {"contents": build_gemini_contents(prepared, model), "generationConfig": settings}
     if prepared.system_prompt:
         body["systemInstruction"] = {"parts": [{"text": prepared.system_prompt}]}
     if prepared.tools:
@@ -51,18 +55,22 @@ def build_payload(prepared: PreparedRequest, model: Model, options: StreamOption
         ]
         body["tools"] = [{"functionDeclarations": declarations}]
         if options.tool_choice is not None:
-            body["toolConfig"] = {"functionCallingConfig": {"mode": _TOOL_CHOICES[options.tool_choice]}}
+            body["toolConfig"] = {
+                "functionCallingConfig": {"mode": _GEMINI_TOOL_CHOICE_MODES[options.tool_choice]}
+            }
     if options.searches_web:
         body["tools"] = [*body.get("tools", ()), {"googleSearch": {}}]
     return body
 
 
-def build_contents(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | MessageListParts:
-    return encode_messages(prepared, [], lambda messages, _: _encode_messages(messages, model))
+def build_gemini_contents(
+    prepared: PreparedRequest, model: Model
+) -> list[dict[str, Any]] | RequestMessageList:
+    return encode_request_messages(prepared, [], lambda messages, _: _encode_messages(messages, model))
 
 
 def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
-    return join_neighbouring_messages((_role_and_parts(message, model) for message in messages), "parts")
+    return join_messages_of_same_role((_role_and_parts(message, model) for message in messages), "parts")
 
 
 def _role_and_parts(message: ProviderMessage, model: Model) -> tuple[str, list[dict[str, Any]]]:
@@ -89,7 +97,7 @@ def _thinking_config(model: Model, options: StreamOptions) -> dict[str, Any] | N
     if gemini_generation(model) >= 3:
         if level == "off":
             return {"thinkingLevel": "minimal"}  # the lowest level of this generation
-        return {"includeThoughts": True, "thinkingLevel": provider_thinking_name(model, level)}
+        return {"includeThoughts": True, "thinkingLevel": provider_name_of_thinking_level(model, level)}
     if level == "off":
         return {"thinkingBudget": 0}
     return {
@@ -99,7 +107,7 @@ def _thinking_config(model: Model, options: StreamOptions) -> dict[str, Any] | N
 
 
 def _encode_user_content(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
-    return encode_user_parts(content, lambda text: {"text": text}, _encode_image)
+    return encode_user_content_parts(content, lambda text: {"text": text}, _encode_image)
 
 
 def _encode_image(block: Image) -> dict[str, Any]:
@@ -120,7 +128,7 @@ def _encode_assistant(message: AssistantMessage, model: Model) -> list[dict[str,
             case ToolCall():
                 signature = block.thought_signature
                 if signature is None and is_first_call and gemini_generation(model) >= 3:
-                    signature = _PLACEHOLDER_SIGNATURE
+                    signature = _PLACEHOLDER_THOUGHT_SIGNATURE
                 is_first_call = False
                 parts.append(
                     _with_signature(
@@ -146,7 +154,7 @@ def _with_signature(part: dict[str, Any], signature: str | None) -> dict[str, An
     return {**part, "thoughtSignature": signature} if signature else part
 
 
-class GoogleReader:
+class GeminiResponseReader:
     """Reads the chunks of one response into blocks. Parts have no index: a text block continues until a part
     of another kind arrives."""
 
@@ -154,7 +162,7 @@ class GoogleReader:
         self.has_ended = False
         self._model = model
         self._stream = stream
-        self._block_builder = BlockBuilder(stream)
+        self._block_builder = ResponseBlockBuilder(stream)
         self._call_count = 0
         self._has_finished = False
 
@@ -204,9 +212,9 @@ class GoogleReader:
             return
         self._block_builder.end_block("text" if kind == "thinking" else "thinking")
         opened = (
-            self._block_builder.open_thinking(kind)
+            self._block_builder.get_or_begin_thinking(kind)
             if kind == "thinking"
-            else self._block_builder.open_text(kind)
+            else self._block_builder.get_or_begin_text(kind)
         )
         opened.append_text(part["text"])
         if signature:
@@ -218,7 +226,7 @@ class GoogleReader:
             return
         for key in ("text", "thinking"):
             opened = self._block_builder.find_open_block(key)
-            if isinstance(opened, OpenTextBlock):
+            if isinstance(opened, GrowingTextBlock):
                 opened.signature = signature
                 return
         if len(self._block_builder):
@@ -230,7 +238,9 @@ class GoogleReader:
         self._call_count += 1
         name = call.get("name") or ""
         call_id = call.get("id") or f"{name}_{self._stream.draft.response_id or 'call'}_{self._call_count}"
-        opened = self._block_builder.open_call(("call", self._call_count), call_id=call_id, name=name)
+        opened = self._block_builder.get_or_begin_tool_call(
+            ("call", self._call_count), call_id=call_id, name=name
+        )
         opened.signature = signature
         opened.append_arguments(msgspec.json.encode(call.get("args") or {}).decode())
         self._block_builder.end_block(("call", self._call_count))
@@ -260,7 +270,8 @@ class GoogleReader:
             draft.stop_reason = "length"
         else:
             self._end_with_error(
-                reason, f"{reason}: {message or _FINISH_REASON_TEXTS.get(reason, 'the model stopped early.')}"
+                reason,
+                f"{reason}: {message or _ERROR_TEXT_BY_GEMINI_FINISH_REASON.get(reason, 'the model stopped early.')}",
             )
 
     def _end_with_error(self, reason: str, sentence: str) -> None:
@@ -288,7 +299,7 @@ class GoogleReader:
         )
 
 
-_FINISH_REASON_TEXTS = {
+_ERROR_TEXT_BY_GEMINI_FINISH_REASON = {
     "SAFETY": "the provider's safety filter stopped the answer.",
     "RECITATION": "the answer came too close to existing text.",
     "PROHIBITED_CONTENT": "the provider's filter stopped the answer.",

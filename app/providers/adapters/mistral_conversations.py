@@ -3,25 +3,25 @@
 from collections.abc import Sequence
 from typing import Any, assert_never
 
-from app.providers.adapters.common import authorization_header, base_url_of, max_answer_tokens
-from app.providers.adapters.completions_compat import ServerQuirks
-from app.providers.adapters.completions_reader import CompletionsReader
-from app.providers.adapters.completions_request import system_prompt_messages, to_wire_messages
-from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, serves_apis
-from app.providers.models.thinking import clamp_thinking_level, provider_thinking_name
+from app.providers.adapters.completions_compat import CompletionsServerQuirks
+from app.providers.adapters.completions_reader import ChatCompletionsReader
+from app.providers.adapters.completions_request import system_prompt_messages, to_completions_messages
+from app.providers.adapters.wire_helpers import authorization_header, base_url_of_model, max_answer_tokens
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, declare_adapter_apis
+from app.providers.models.thinking import clamp_thinking_level, provider_name_of_thinking_level
 from app.providers.provider_messages import ProviderMessage
-from app.providers.request_cache import MessageListParts
+from app.providers.request_cache import RequestMessageList
 from app.providers.request_preparation import (
     PreparedRequest,
-    encode_messages,
+    alphanumeric_tool_call_id,
+    encode_request_messages,
     prepare_request,
-    to_alphanumeric_call_id,
 )
-from app.providers.senders.sender_choice import sender_for
+from app.providers.senders.sender_choice import http_sender_for_model
 from app.providers.transport import (
     HttpRequest,
-    encode_payload,
-    finish_payload,
+    encode_request_payload,
+    finish_request_payload,
     merge_request_headers,
     stream_response_events,
 )
@@ -29,9 +29,9 @@ from app.values.content import Text, Thinking, ToolCall, UnknownContent
 from app.values.messages import AssistantMessage
 from app.values.models import Model
 
-DEFAULT_URL = "https://api.mistral.ai"
-_CALL_ID_LENGTH = 9
-_MISTRAL_QUIRKS = ServerQuirks(
+MISTRAL_DEFAULT_URL = "https://api.mistral.ai"
+_MISTRAL_CALL_ID_LENGTH = 9
+_MISTRAL_QUIRKS = CompletionsServerQuirks(
     supports_store=False,
     supports_developer_role=False,
     requires_tool_result_name=True,
@@ -40,29 +40,33 @@ _MISTRAL_QUIRKS = ServerQuirks(
 )
 
 
-@serves_apis("mistral-conversations")
+@declare_adapter_apis("mistral-conversations")
 async def stream_response(
     model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
 ) -> None:
     prepared = prepare_request(
         context,
         model,
-        lambda call_id: to_alphanumeric_call_id(call_id, _CALL_ID_LENGTH),
+        lambda call_id: alphanumeric_tool_call_id(call_id, _MISTRAL_CALL_ID_LENGTH),
         kept=options.request_cache,
     )
-    body = await finish_payload(build_payload(prepared, model, options), model, options)
+    body = await finish_request_payload(build_request_payload(prepared, model, options), model, options)
     request = HttpRequest(
-        base_url=base_url_of(model, options, DEFAULT_URL),
+        base_url=base_url_of_model(model, options, MISTRAL_DEFAULT_URL),
         path="/v1/chat/completions",
-        body=encode_payload(body),
+        body=encode_request_payload(body),
         headers=merge_request_headers(model, options, **authorization_header(model, options)),
     )
     await stream_response_events(
-        await sender_for(model), request, options, CompletionsReader(model, _MISTRAL_QUIRKS, stream), stream
+        await http_sender_for_model(model),
+        request,
+        options,
+        ChatCompletionsReader(model, _MISTRAL_QUIRKS, stream),
+        stream,
     )
 
 
-def build_payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
+def build_request_payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": model.id,
         "messages": _request_messages(prepared, model),
@@ -99,18 +103,18 @@ def _thinking_fields(model: Model, options: StreamOptions) -> dict[str, Any]:
     word = (
         (model.thinking_level_map or {}).get("off")
         if level == "off"
-        else provider_thinking_name(model, level)
+        else provider_name_of_thinking_level(model, level)
     )
     return {"reasoning_effort": word} if word else {}
 
 
-def _request_messages(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | MessageListParts:
+def _request_messages(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | RequestMessageList:
     head = system_prompt_messages(prepared, model, _MISTRAL_QUIRKS)
-    return encode_messages(prepared, head, lambda messages, _: _encode_messages(messages, model))
+    return encode_request_messages(prepared, head, lambda messages, _: _encode_messages(messages, model))
 
 
 def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
-    out = to_wire_messages(messages, model, _MISTRAL_QUIRKS)
+    out = to_completions_messages(messages, model, _MISTRAL_QUIRKS)
     assistants = [message for message in messages if isinstance(message, AssistantMessage)]
     spelled = (item for item in out if item["role"] == "assistant")
     for message, item in zip(assistants, _remove_filler_messages(spelled, assistants), strict=False):

@@ -1,46 +1,48 @@
 """The adapter of `openai-completions`, for every server that speaks the chat-completions format."""
 
-from app.providers.adapters.common import (
+from app.providers.adapters.completions_compat import completions_quirks_of_model
+from app.providers.adapters.completions_reader import ChatCompletionsReader
+from app.providers.adapters.completions_request import build_request_payload
+from app.providers.adapters.wire_helpers import (
     authorization_header,
-    base_url_of,
+    base_url_of_model,
     copilot_headers,
     session_affinity_headers,
 )
-from app.providers.adapters.completions_compat import quirks_for
-from app.providers.adapters.completions_reader import CompletionsReader
-from app.providers.adapters.completions_request import build_payload
-from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, serves_apis
-from app.providers.request_preparation import prepare_request, shorten_call_id
-from app.providers.senders.sender_choice import sender_for
+from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions, declare_adapter_apis
+from app.providers.request_preparation import prepare_request, shorten_tool_call_id
+from app.providers.senders.sender_choice import http_sender_for_model
 from app.providers.transport import (
     HttpRequest,
-    encode_payload,
-    finish_payload,
+    encode_request_payload,
+    finish_request_payload,
     merge_request_headers,
     stream_response_events,
 )
 from app.values.models import Model
 
-DEFAULT_URL = "https://api.openai.com/v1"
-_MAX_CALL_ID_CHARS = 40
+OPENAI_COMPLETIONS_DEFAULT_URL = "https://api.openai.com/v1"
+_MAX_TOOL_CALL_ID_CHARS = 40
 
 
-@serves_apis("openai-completions")
+@declare_adapter_apis("openai-completions")
 async def stream_response(
     model: Model, context: RequestContext, options: StreamOptions, stream: AssistantStream
 ) -> None:
-    switches = quirks_for(model)
+    switches = completions_quirks_of_model(model)
     prepared = prepare_request(
         context,
         model,
-        lambda call_id: shorten_call_id(call_id, _MAX_CALL_ID_CHARS),
+        lambda call_id: shorten_tool_call_id(call_id, _MAX_TOOL_CALL_ID_CHARS),
         kept=options.request_cache,
     )
-    body = await finish_payload(build_payload(prepared, model, options, switches), model, options)
+    body = await finish_request_payload(
+        build_request_payload(prepared, model, options, switches), model, options
+    )
     request = HttpRequest(
-        base_url=base_url_of(model, options, DEFAULT_URL),
+        base_url=base_url_of_model(model, options, OPENAI_COMPLETIONS_DEFAULT_URL),
         path="/chat/completions",
-        body=encode_payload(body),
+        body=encode_request_payload(body),
         headers=merge_request_headers(
             model,
             options,
@@ -50,5 +52,9 @@ async def stream_response(
         ),
     )
     await stream_response_events(
-        await sender_for(model), request, options, CompletionsReader(model, switches, stream), stream
+        await http_sender_for_model(model),
+        request,
+        options,
+        ChatCompletionsReader(model, switches, stream),
+        stream,
     )

@@ -8,24 +8,24 @@ from typing import Any
 
 import msgspec
 
-from app.providers.adapters.common import incomplete_answer_error, read_token_count
+from app.providers.adapters.wire_helpers import incomplete_answer_error, read_token_count
 from app.providers.errors import ProviderError, error_from_json, error_from_stream_event, prefix_error_type
 from app.providers.model_stream import AssistantStream
 from app.providers.models.pricing import add_cost_to_usage
-from app.providers.stream.blocks import BlockBuilder, OpenTextBlock, OpenToolCall
+from app.providers.stream.block_builder import GrowingTextBlock, GrowingToolCall, ResponseBlockBuilder
 from app.providers.transport import decode_event_json
 from app.values.models import Model
 from app.values.usage import Usage
 
 
-class ResponsesReader:
+class OpenAIResponsesReader:
     """Reads the events of one response into blocks."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:
         self.has_ended = False
         self._model = model
         self._stream = stream
-        self._block_builder = BlockBuilder(stream)
+        self._block_builder = ResponseBlockBuilder(stream)
         self._finished_item_keys: set[Hashable] = set()
 
     def read_event(self, event: str, data: bytes) -> None:
@@ -37,13 +37,13 @@ class ResponsesReader:
         kind = message.get("type") or event
         if kind in ("keepalive", "ping"):
             return
-        handle = _READER_BY_EVENT.get(kind)
+        handle = _READ_METHOD_BY_EVENT_TYPE.get(kind)
         if handle is not None:
             handle(self, message)
         self._stream.report_alive()
 
     def _read_text_delta(self, message: dict[str, Any]) -> None:
-        self._block_builder.open_text(self._item_key(message)).append_text(message.get("delta") or "")
+        self._block_builder.get_or_begin_text(self._item_key(message)).append_text(message.get("delta") or "")
 
     def _read_thinking_delta(self, message: dict[str, Any]) -> None:
         self._thinking_block(message).append_text(message.get("delta") or "")
@@ -55,12 +55,12 @@ class ResponsesReader:
 
     def _read_arguments_delta(self, message: dict[str, Any]) -> None:
         opened = self._block_builder.find_open_block(self._item_key(message))
-        if isinstance(opened, OpenToolCall):
+        if isinstance(opened, GrowingToolCall):
             opened.append_arguments(message.get("delta") or "")
 
     def _read_arguments_done(self, message: dict[str, Any]) -> None:
         opened = self._block_builder.find_open_block(self._item_key(message))
-        if isinstance(opened, OpenToolCall):
+        if isinstance(opened, GrowingToolCall):
             _add_missing_arguments(opened, message.get("arguments") or "")
 
     def _read_error(self, message: dict[str, Any]) -> None:
@@ -75,8 +75,8 @@ class ResponsesReader:
         index = message.get("output_index")
         return index if index is not None else message.get("item_id") or "only"
 
-    def _thinking_block(self, message: dict[str, Any]) -> OpenTextBlock:
-        return self._block_builder.open_thinking(self._item_key(message))
+    def _thinking_block(self, message: dict[str, Any]) -> GrowingTextBlock:
+        return self._block_builder.get_or_begin_thinking(self._item_key(message))
 
     def _read_response_start(self, message: dict[str, Any]) -> None:
         response = message.get("response") or {}
@@ -89,11 +89,13 @@ class ResponsesReader:
         key = self._item_key(message)
         match item.get("type"):
             case "reasoning":
-                self._block_builder.open_thinking(key)
+                self._block_builder.get_or_begin_thinking(key)
             case "message":
-                self._block_builder.open_text(key)
+                self._block_builder.get_or_begin_text(key)
             case "function_call":
-                call = self._block_builder.open_call(key, call_id=_call_id(item), name=item.get("name") or "")
+                call = self._block_builder.get_or_begin_tool_call(
+                    key, call_id=_call_id(item), name=item.get("name") or ""
+                )
                 call.append_arguments(item.get("arguments") or "")
 
     def _read_item_done(self, message: dict[str, Any]) -> None:
@@ -106,14 +108,14 @@ class ResponsesReader:
     def _finish_item(self, key: Hashable, item: dict[str, Any]) -> None:
         match item.get("type"):
             case "reasoning":
-                thought = self._block_builder.open_thinking(key)
+                thought = self._block_builder.get_or_begin_thinking(key)
                 if not thought.text:
                     thought.append_text(
                         _join_part_texts(item.get("summary")) or _join_part_texts(item.get("content"))
                     )
                 thought.signature = msgspec.json.encode(item).decode()
             case "message":
-                text = self._block_builder.open_text(key)
+                text = self._block_builder.get_or_begin_text(key)
                 if not text.text:
                     text.append_text(_join_part_texts(item.get("content"), separator=""))
                 text.signature = item.get("id")
@@ -122,7 +124,9 @@ class ResponsesReader:
                         if note.get("type") == "url_citation":
                             self._stream.draft.web_findings.add_source(note.get("url"), note.get("title"))
             case "function_call":
-                call = self._block_builder.open_call(key, call_id=_call_id(item), name=item.get("name") or "")
+                call = self._block_builder.get_or_begin_tool_call(
+                    key, call_id=_call_id(item), name=item.get("name") or ""
+                )
                 call.id = _call_id(item) or call.id
                 call.name = item.get("name") or call.name
                 _add_missing_arguments(call, item.get("arguments") or "")
@@ -192,23 +196,23 @@ class ResponsesReader:
         )
 
 
-_READER_BY_EVENT: dict[str, Callable[[ResponsesReader, dict[str, Any]], None]] = {
-    "response.output_text.delta": ResponsesReader._read_text_delta,
-    "response.refusal.delta": ResponsesReader._read_text_delta,
-    "response.reasoning_summary_text.delta": ResponsesReader._read_thinking_delta,
-    "response.reasoning_text.delta": ResponsesReader._read_thinking_delta,
-    "response.reasoning_summary_part.added": ResponsesReader._read_thinking_part,
-    "response.function_call_arguments.delta": ResponsesReader._read_arguments_delta,
-    "response.function_call_arguments.done": ResponsesReader._read_arguments_done,
-    "response.output_item.added": ResponsesReader._read_item_added,
-    "response.output_item.done": ResponsesReader._read_item_done,
-    "response.created": ResponsesReader._read_response_start,
-    "response.in_progress": ResponsesReader._read_response_start,
-    "response.completed": ResponsesReader._read_response_end,
-    "response.incomplete": ResponsesReader._read_response_end,
-    "response.done": ResponsesReader._read_response_end,
-    "response.failed": ResponsesReader._read_response_failure,
-    "error": ResponsesReader._read_error,
+_READ_METHOD_BY_EVENT_TYPE: dict[str, Callable[[OpenAIResponsesReader, dict[str, Any]], None]] = {
+    "response.output_text.delta": OpenAIResponsesReader._read_text_delta,
+    "response.refusal.delta": OpenAIResponsesReader._read_text_delta,
+    "response.reasoning_summary_text.delta": OpenAIResponsesReader._read_thinking_delta,
+    "response.reasoning_text.delta": OpenAIResponsesReader._read_thinking_delta,
+    "response.reasoning_summary_part.added": OpenAIResponsesReader._read_thinking_part,
+    "response.function_call_arguments.delta": OpenAIResponsesReader._read_arguments_delta,
+    "response.function_call_arguments.done": OpenAIResponsesReader._read_arguments_done,
+    "response.output_item.added": OpenAIResponsesReader._read_item_added,
+    "response.output_item.done": OpenAIResponsesReader._read_item_done,
+    "response.created": OpenAIResponsesReader._read_response_start,
+    "response.in_progress": OpenAIResponsesReader._read_response_start,
+    "response.completed": OpenAIResponsesReader._read_response_end,
+    "response.incomplete": OpenAIResponsesReader._read_response_end,
+    "response.done": OpenAIResponsesReader._read_response_end,
+    "response.failed": OpenAIResponsesReader._read_response_failure,
+    "error": OpenAIResponsesReader._read_error,
 }
 
 
@@ -217,7 +221,7 @@ def _call_id(item: dict[str, Any]) -> str:
     return f"{call}|{own}" if call and own else call or own
 
 
-def _add_missing_arguments(call: OpenToolCall, arguments: str) -> None:
+def _add_missing_arguments(call: GrowingToolCall, arguments: str) -> None:
     """Adds the arguments that the deltas left out; some servers send them only at the end."""
     if not arguments:
         return

@@ -5,17 +5,17 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import (
-    compat_switches_of,
-    encode_user_parts,
+from app.providers.adapters.wire_helpers import (
+    compat_switches_of_model,
+    encode_user_content_parts,
     max_answer_tokens,
     prompt_cache_key,
 )
 from app.providers.model_stream import StreamOptions
-from app.providers.models.thinking import clamp_thinking_level, provider_thinking_name
+from app.providers.models.thinking import clamp_thinking_level, provider_name_of_thinking_level
 from app.providers.provider_messages import ProviderMessage
-from app.providers.request_cache import MessageListParts
-from app.providers.request_preparation import PreparedRequest, encode_messages, shorten_call_id
+from app.providers.request_cache import RequestMessageList
+from app.providers.request_preparation import PreparedRequest, encode_request_messages, shorten_tool_call_id
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
@@ -26,16 +26,18 @@ OPENAI_HOST = "api.openai.com"
 def join_call_and_item_id(call_id: str) -> str:
     """Returns `call|item` with both ids made valid for the format."""
     call, _, item = call_id.partition("|")
-    return f"{shorten_call_id(call)}|{shorten_call_id(item)}" if item else shorten_call_id(call)
+    return (
+        f"{shorten_tool_call_id(call)}|{shorten_tool_call_id(item)}" if item else shorten_tool_call_id(call)
+    )
 
 
-def build_payload(
+def build_request_payload(
     prepared: PreparedRequest, model: Model, options: StreamOptions, *, is_prompt_separate: bool = False
 ) -> dict[str, Any]:
-    switches = compat_switches_of(model)
+    switches = compat_switches_of_model(model)
     body: dict[str, Any] = {
         "model": model.id,
-        "input": build_input_items(prepared, model, with_prompt=not is_prompt_separate),
+        "input": build_responses_input_items(prepared, model, with_prompt=not is_prompt_separate),
         "stream": True,
         "store": False,
     }
@@ -72,14 +74,16 @@ def _uses_chatgpt_account(model: Model, options: StreamOptions) -> bool:
     return model.provider == "openai" and options.credential.is_bearer
 
 
-def build_input_items(
+def build_responses_input_items(
     prepared: PreparedRequest, model: Model, *, with_prompt: bool
-) -> list[dict[str, Any]] | MessageListParts:
+) -> list[dict[str, Any]] | RequestMessageList:
     head: list[dict[str, Any]] = []
     if prepared.system_prompt and with_prompt:
-        is_developer = model.reasoning and compat_switches_of(model).get("supportsDeveloperRole", True)
+        is_developer = model.reasoning and compat_switches_of_model(model).get("supportsDeveloperRole", True)
         head.append({"role": "developer" if is_developer else "system", "content": prepared.system_prompt})
-    return encode_messages(prepared, head, lambda messages, start: _encode_messages(messages, start, model))
+    return encode_request_messages(
+        prepared, head, lambda messages, start: _encode_messages(messages, start, model)
+    )
 
 
 def _encode_messages(messages: Sequence[ProviderMessage], start: int, model: Model) -> list[dict[str, Any]]:
@@ -105,7 +109,9 @@ def _encode_messages(messages: Sequence[ProviderMessage], start: int, model: Mod
 
 
 def _encode_user_content(content: str | tuple[UserContent, ...]) -> list[dict[str, Any]]:
-    return encode_user_parts(content, lambda text: {"type": "input_text", "text": text}, _encode_image)
+    return encode_user_content_parts(
+        content, lambda text: {"type": "input_text", "text": text}, _encode_image
+    )
 
 
 def _encode_image(block: Image) -> dict[str, Any]:
@@ -171,15 +177,17 @@ def _reasoning_item(block: Thinking) -> dict[str, Any] | None:
 
 
 def _cache_fields(model: Model, options: StreamOptions) -> dict[str, Any]:
-    if not options.use_cache or compat_switches_of(model).get("promptCacheKeyMode") == "disabled":
+    if not options.use_cache or compat_switches_of_model(model).get("promptCacheKeyMode") == "disabled":
         return {}
     out: dict[str, Any] = {}
     key = prompt_cache_key(options.session_id)
     if key:
         out["prompt_cache_key"] = key
-    has_long = compat_switches_of(model).get("supportsLongCacheRetention", OPENAI_HOST in model.base_url)
+    has_long = compat_switches_of_model(model).get(
+        "supportsLongCacheRetention", OPENAI_HOST in model.base_url
+    )
     if options.is_long_cache and has_long and not _uses_chatgpt_account(model, options):
-        if compat_switches_of(model).get("supportsExplicitPromptCacheMode"):
+        if compat_switches_of_model(model).get("supportsExplicitPromptCacheMode"):
             out["prompt_cache_options"] = {"ttl": "30m"}
         else:
             out["prompt_cache_retention"] = "24h"
@@ -194,6 +202,6 @@ def _reasoning_fields(model: Model, options: StreamOptions) -> dict[str, Any]:
         word = (model.thinking_level_map or {}).get("off")
         return {"reasoning": {"effort": word}} if word else {}
     return {
-        "reasoning": {"effort": provider_thinking_name(model, level), "summary": "auto"},
+        "reasoning": {"effort": provider_name_of_thinking_level(model, level), "summary": "auto"},
         "include": ["reasoning.encrypted_content"],
     }

@@ -16,7 +16,7 @@ from app.values.models import Model
 from app.values.wire import from_wire
 
 _BUNDLED_MODELS_FOLDER = Path(__file__).parents[1] / "data"
-_INHERITED_MODEL_KEYS = ("api", "baseUrl", "compat", "headers", "transport")
+_MODEL_KEYS_INHERITED_FROM_PROVIDER = ("api", "baseUrl", "compat", "headers", "transport")
 
 
 class ModelCatalogue:
@@ -70,7 +70,7 @@ class ModelCatalogue:
             model for provider in self.provider_ids for model in self._models_by_id(provider).values()
         )
 
-    def models_of(self, provider: str) -> tuple[Model, ...]:
+    def models_of_provider(self, provider: str) -> tuple[Model, ...]:
         return tuple(self._models_by_id(provider).values())
 
     def find_model(self, provider: str, model_id: str) -> Model | None:
@@ -84,7 +84,7 @@ class ModelCatalogue:
         return chosen or next(iter(models.values()), None)
 
     @property
-    def unlisted_providers(self) -> tuple[str, ...]:
+    def providers_without_listed_models(self) -> tuple[str, ...]:
         """Returns the user's providers without listed models; their servers can be asked for a list."""
         return tuple(
             provider
@@ -92,7 +92,7 @@ class ModelCatalogue:
             if provider not in KNOWN_PROVIDERS and not entry.get("models")
         )
 
-    def unlisted_model(self, provider: str, model_id: str) -> Model | None:
+    def model_with_default_limits(self, provider: str, model_id: str) -> Model | None:
         """Returns a model that no list has, of a provider with a known address, with default limits and no
         prices."""
         template = self._listed_model_template(provider)
@@ -171,7 +171,9 @@ class ModelCatalogue:
         """Returns the settings of a model that only its server lists: what the provider's models share."""
         base = dict(_read_bundled_models(provider)[0])
         for layer in self._provider_layers(provider):
-            base.update({name: layer[name] for name in _INHERITED_MODEL_KEYS if layer.get(name)})
+            base.update(
+                {name: layer[name] for name in _MODEL_KEYS_INHERITED_FROM_PROVIDER if layer.get(name)}
+            )
         return base
 
     def _make_models(self, provider: str, entries: Mapping[str, dict[str, Any]]) -> dict[str, Model]:

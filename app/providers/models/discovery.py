@@ -16,10 +16,10 @@ from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.discovery_store import DiscoveredModels, save_discovered_models
 
 DiscoveryState = Literal["idle", "cached", "ok", "empty", "unavailable", "unauthenticated"]
-REQUEST_TIMEOUT_SECONDS = 15.0
+MODEL_LIST_TIMEOUT_SECONDS = 15.0
 
 
-class DiscoveryResult(msgspec.Struct, frozen=True, kw_only=True):
+class ModelDiscoveryResult(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a provider's own model list."""
 
     state: DiscoveryState
@@ -31,16 +31,16 @@ class DiscoveryResult(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
 
 
-def stored_discovery_state(
+def stored_model_list_state(
     provider: str, catalogue: ModelCatalogue, credentials: Credentials
-) -> DiscoveryResult:
+) -> ModelDiscoveryResult:
     """Returns the state of the stored list, without a request."""
     if not credentials.has_credential(provider):
-        return DiscoveryResult(state="unauthenticated")
+        return ModelDiscoveryResult(state="unauthenticated")
     kept = catalogue.discovered_models(provider)
     if kept is None:
-        return DiscoveryResult(state="idle")
-    return DiscoveryResult(state="cached", age_seconds=kept.age_seconds(), count=len(kept.models))
+        return ModelDiscoveryResult(state="idle")
+    return ModelDiscoveryResult(state="cached", age_seconds=kept.age_seconds(), count=len(kept.models))
 
 
 async def discover_models(
@@ -50,30 +50,32 @@ async def discover_models(
     agent_dir: Path,
     *,
     proxy: str | None = None,
-) -> DiscoveryResult:
+) -> ModelDiscoveryResult:
     """Asks the provider's server for its models and stores the answer in the catalogue and on disk."""
     api, base_url = catalogue.api_and_address_of(provider)
     if not base_url:
-        return DiscoveryResult(state="unavailable", error="no base URL is known")
+        return ModelDiscoveryResult(state="unavailable", error="no base URL is known")
     try:
         credential = await credentials.resolve_credential(provider)
     except CredentialError as problem:
-        return DiscoveryResult(state="unavailable", error=str(problem))
+        return ModelDiscoveryResult(state="unavailable", error=str(problem))
     if credential is None:
-        return DiscoveryResult(state="unauthenticated")
+        return ModelDiscoveryResult(state="unauthenticated")
     kept = catalogue.discovered_models(provider)
     age = kept.age_seconds() if kept else None
     url = model_list_url(api, base_url)
     try:
         found = await request_model_list(api, base_url, credential, proxy=proxy)
     except ProviderError as problem:
-        return DiscoveryResult(
+        return ModelDiscoveryResult(
             state="unavailable", url=url, status=problem.status, error=str(problem), age_seconds=age
         )
     models = found.models
     catalogue.add_discovered_models(provider, found)
     await asyncio.to_thread(save_discovered_models, agent_dir, provider, found)
-    return DiscoveryResult(state="ok" if models else "empty", url=url, age_seconds=0.0, count=len(models))
+    return ModelDiscoveryResult(
+        state="ok" if models else "empty", url=url, age_seconds=0.0, count=len(models)
+    )
 
 
 async def request_model_list(
@@ -81,22 +83,22 @@ async def request_model_list(
 ) -> DiscoveredModels:
     """Requests the list of models from a provider's server and returns it. Raises `ProviderError`."""
     try:
-        async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
+        async with asyncio.timeout(MODEL_LIST_TIMEOUT_SECONDS):
             data = await _fetch_json(
                 model_list_url(api, base_url), api, credential, StreamOptions(proxy=proxy)
             )
     except TimeoutError:
-        raise ProviderError(f"no answer within {REQUEST_TIMEOUT_SECONDS:g} s", kind="timeout") from None
+        raise ProviderError(f"no answer within {MODEL_LIST_TIMEOUT_SECONDS:g} s", kind="timeout") from None
     return DiscoveredModels(models=tuple(parse_model_list(data)), fetched_at=time.time(), base_url=base_url)
 
 
-def discovery_hint(discovery: DiscoveryResult) -> str | None:
+def model_list_problem_hint(discovery: ModelDiscoveryResult) -> str | None:
     """Returns a line for the model picker on why a server's list of models could not be read; None if there is no
     problem."""
     kept = (
         ""
         if discovery.age_seconds is None
-        else f" Using the list of models from {list_age_text(discovery.age_seconds)}."
+        else f" Using the list of models from {model_list_age_text(discovery.age_seconds)}."
     )
     match discovery.state:
         case "unavailable" if discovery.status == 404:
@@ -120,7 +122,7 @@ def discovery_hint(discovery: DiscoveryResult) -> str | None:
             return None
 
 
-def list_age_text(seconds: float) -> str:
+def model_list_age_text(seconds: float) -> str:
     for size, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:
             number = int(seconds // size)
@@ -229,7 +231,7 @@ def _parse_token_prices(pricing: Any) -> dict[str, float]:
 
 
 async def _fetch_json(url: str, api: str, credential: Credential, options: StreamOptions) -> Any:
-    from app.providers.senders.http_exchange import send_request  # noqa: PLC0415  (only asking needs it)
+    from app.providers.senders.http_exchange import send_http_request  # noqa: PLC0415  (only asking needs it)
     from app.providers.transport import USER_AGENT, HttpRequest, decode_event_json  # noqa: PLC0415
 
     headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **credential.headers}
@@ -242,6 +244,6 @@ async def _fetch_json(url: str, api: str, credential: Credential, options: Strea
     elif credential.key:
         headers["Authorization"] = f"Bearer {credential.key}"
     request = HttpRequest(base_url=url, path="", body=b"", headers=headers, method="GET")
-    async with send_request(request, options) as answer:
+    async with send_http_request(request, options) as answer:
         body = b"".join([chunk async for chunk in answer.body_chunks()])
     return decode_event_json(body)

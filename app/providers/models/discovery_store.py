@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from tools.files.atomic_replacement import replace_atomically
-from tools.files.regular_files import read_regular
+from tools.files.atomic_replacement import replace_file_atomically
+from tools.files.regular_files import read_regular_file
 
 
 class DiscoveredModels(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ def load_discovered_models(agent_dir: Path) -> Mapping[str, DiscoveredModels]:
     again."""
     try:
         return msgspec.json.decode(
-            read_regular(discovered_models_path(agent_dir)), type=dict[str, DiscoveredModels]
+            read_regular_file(discovered_models_path(agent_dir)), type=dict[str, DiscoveredModels]
         )
     except (OSError, ValueError, RecursionError):
         return {}
@@ -37,7 +37,7 @@ def load_discovered_models(agent_dir: Path) -> Mapping[str, DiscoveredModels]:
 def save_discovered_models(agent_dir: Path, provider: str, found: DiscoveredModels) -> None:
     """Stores a list by replacing the whole file; of two concurrent writers, one may lose its answer."""
     store = {**load_discovered_models(agent_dir), provider: found}
-    replace_atomically(discovered_models_path(agent_dir), msgspec.json.encode(store), mode=0o600)
+    replace_file_atomically(discovered_models_path(agent_dir), msgspec.json.encode(store), mode=0o600)
 
 
 def discovered_models_path(agent_dir: Path) -> Path:

@@ -161,12 +161,12 @@ _KNOWN_PROVIDERS = (
 KNOWN_PROVIDERS: Mapping[str, KnownProvider] = {provider.id: provider for provider in _KNOWN_PROVIDERS}
 """The providers in the order of the search for a default model: vendors before resellers."""
 
-SEARCH_SERVICES: Mapping[str, KnownProvider] = {
+WEB_SEARCH_SERVICES: Mapping[str, KnownProvider] = {
     "brave": _provider_with_one_key("brave", "Brave Search", "BRAVE_API_KEY", ""),
     "tavily": _provider_with_one_key("tavily", "Tavily", "TAVILY_API_KEY", ""),
 }
 """Search services for which a key can be stored and which offer no models."""
-PROVIDERS_AND_SEARCH_SERVICES = {**KNOWN_PROVIDERS, **SEARCH_SERVICES}
+PROVIDERS_AND_WEB_SEARCH_SERVICES = {**KNOWN_PROVIDERS, **WEB_SEARCH_SERVICES}
 
 
 def unknown_provider_text(name: str, providers: Iterable[str]) -> str:
@@ -180,14 +180,14 @@ def unknown_provider_text(name: str, providers: Iterable[str]) -> str:
     )
 
 
-def find_key_variable(provider: str, env: Mapping[str, str]) -> str:
+def find_api_key_variable(provider: str, env: Mapping[str, str]) -> str:
     """Returns the environment variable that holds the provider's key or token; empty if none does."""
-    known = PROVIDERS_AND_SEARCH_SERVICES.get(provider)
+    known = PROVIDERS_AND_WEB_SEARCH_SERVICES.get(provider)
     named = (*known.token_variables, *known.key_variables) if known is not None else ()
     return next((name for name in named if env.get(name)), "")
 
 
-RESELLER_IDS = frozenset(
+RESELLER_PROVIDER_IDS = frozenset(
     (
         *("github-copilot", "groq", "cerebras", "together", "fireworks", "baseten", "nvidia", "huggingface"),
         *("amazon-bedrock", "google-vertex", "azure", "openrouter", "vercel-ai-gateway", "radius"),

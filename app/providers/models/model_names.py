@@ -13,11 +13,11 @@ from app.providers.models.model_vendors import is_reseller_offer
 from app.values.models import Model, Prices, ThinkingLevel, thinking_level
 from app.values.user_errors import UserError
 
-_MAX_CANDIDATES_IN_ERROR = 12
+_MAX_MODEL_CANDIDATES_IN_ERROR = 12
 _KEYLESS_APIS = ("offline", "scripted")
 
 
-class ModelSelection(msgspec.Struct, frozen=True, kw_only=True):
+class SelectedModel(msgspec.Struct, frozen=True, kw_only=True):
     """A selected model, its thinking level and a warning about the name."""
 
     model: Model
@@ -30,31 +30,31 @@ class ModelNotFound(UserError):
     """No model, or more than one, matches the name. `candidates` are similar or matching models."""
 
     def __init__(self, message: str, candidates: Sequence[Model] = ()) -> None:
-        lines = [message, *(f"  {model.key}" for model in candidates[:_MAX_CANDIDATES_IN_ERROR])]
-        if len(candidates) > _MAX_CANDIDATES_IN_ERROR:
-            lines.append(f"  … and {len(candidates) - _MAX_CANDIDATES_IN_ERROR} more")
+        lines = [message, *(f"  {model.key}" for model in candidates[:_MAX_MODEL_CANDIDATES_IN_ERROR])]
+        if len(candidates) > _MAX_MODEL_CANDIDATES_IN_ERROR:
+            lines.append(f"  … and {len(candidates) - _MAX_MODEL_CANDIDATES_IN_ERROR} more")
         super().__init__("\n".join(lines))
         self.candidates = tuple(candidates)
 
 
 def select_model(
     pattern: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None = None
-) -> ModelSelection:
+) -> SelectedModel:
     """Returns the model that `pattern` names. Raises `ModelNotFound`."""
     readings = _split_name_and_level(pattern)
     for name, level in readings if provider is None else ():
         # This comes first, because reading the lists of all providers takes time and memory.
         model = _find_by_provider_prefix(name, catalogue)
         if model is not None:
-            return ModelSelection(model=model, thinking=level)
+            return SelectedModel(model=model, thinking=level)
     for name, level in readings:
         model = _pick_model(name, catalogue, credentials, provider)
         if model is not None:
-            return ModelSelection(model=model, thinking=level)
+            return SelectedModel(model=model, thinking=level)
     custom = _select_unlisted_model(pattern, catalogue, provider)
     if custom is not None:
         return custom
-    pool = catalogue.models_of(provider) if provider else catalogue.all_models()
+    pool = catalogue.models_of_provider(provider) if provider else catalogue.all_models()
     where = f" of {provider}" if provider else ""
     near = _similar_models(pattern, pool)
     hint = f"`bayou --list-models` lists all; your own are in {catalogue.models_file_path}."
@@ -109,7 +109,9 @@ def _split_name_and_level(pattern: str) -> list[tuple[str, ThinkingLevel | None]
 def _find_by_provider_prefix(name: str, catalogue: ModelCatalogue) -> Model | None:
     """Returns the model if the name has the form `provider/model`."""
     prefix, slash, rest = name.partition("/")
-    own = catalogue.models_of(prefix) or catalogue.models_of(prefix.lower()) if slash else ()
+    own = (
+        catalogue.models_of_provider(prefix) or catalogue.models_of_provider(prefix.lower()) if slash else ()
+    )
     best = _best_matches(rest, own)
     return best[0] if best else None
 
@@ -121,7 +123,7 @@ def _pick_model(
     `ModelNotFound` if several providers have such a model and none of them has a key."""
     if not name:
         return None
-    best = _best_matches(name, catalogue.models_of(provider) if provider else catalogue.all_models())
+    best = _best_matches(name, catalogue.models_of_provider(provider) if provider else catalogue.all_models())
     if not best:
         return None
     makers = list(dict.fromkeys(model.provider for model in best))
@@ -178,7 +180,7 @@ def _has_date_in_id(model: Model) -> bool:
 
 def _select_unlisted_model(
     pattern: str, catalogue: ModelCatalogue, provider: str | None
-) -> ModelSelection | None:
+) -> SelectedModel | None:
     """Selects a model id that this version does not know, given with its provider, and uses it as typed."""
     name, level = _split_name_and_level(pattern)[-1]
     if any(mark.isspace() for mark in name):  # words of a prompt behind the name
@@ -193,11 +195,11 @@ def _select_unlisted_model(
     if like is not None:
         model = msgspec.structs.replace(like, id=name, name=name, cost=Prices())
     else:
-        model = catalogue.unlisted_model(provider, name)
+        model = catalogue.model_with_default_limits(provider, name)
     if not name or model is None:
         return None
     warning = f"'{provider}/{name}' is not in the list of models; it is asked for as it is, without prices."
-    return ModelSelection(model=model, thinking=level, warning=warning)
+    return SelectedModel(model=model, thinking=level, warning=warning)
 
 
 def _similar_models(pattern: str, pool: Sequence[Model]) -> list[Model]:

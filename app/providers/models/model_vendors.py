@@ -3,25 +3,25 @@
 from functools import lru_cache
 from typing import Final
 
-from app.providers.models.known_providers import KNOWN_PROVIDERS, RESELLER_IDS
+from app.providers.models.known_providers import KNOWN_PROVIDERS, RESELLER_PROVIDER_IDS
 from app.values.models import Model
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_VENDOR_PREFIXES: Final = (
-    (late(r"claude"), ("anthropic",)),
-    (late(r"(gpt|codex|chatgpt|o\d)(?![a-z])"), ("openai", "openai-codex")),
-    (late(r"gem(ini|ma)"), ("google",)),
-    (late(r"grok"), ("xai",)),
-    (late(r"deepseek"), ("deepseek",)),
-    (late(r"(mi|mini|dev|code|magi|pix)stral|mixtral"), ("mistral",)),
-    (late(r"kimi|moonshot"), ("moonshotai", "moonshotai-cn", "kimi-coding")),
-    (late(r"glm"), ("zai", "zai-coding-cn")),
-    (late(r"minimax"), ("minimax", "minimax-cn")),
-    (late(r"llama|muse"), ("meta",)),
-    (late(r"mimo"), tuple(name for name in KNOWN_PROVIDERS if name.startswith("xiaomi"))),
-    (late(r"qw(en|q)"), tuple(name for name in KNOWN_PROVIDERS if name.startswith("qwen"))),
-    (late(r"r?ling|ring"), ("ant-ling",)),
-    (late(r"nemotron"), ("nvidia",)),
+_VENDOR_PROVIDERS_BY_MODEL_PREFIX: Final = (
+    (lazy_regex(r"claude"), ("anthropic",)),
+    (lazy_regex(r"(gpt|codex|chatgpt|o\d)(?![a-z])"), ("openai", "openai-codex")),
+    (lazy_regex(r"gem(ini|ma)"), ("google",)),
+    (lazy_regex(r"grok"), ("xai",)),
+    (lazy_regex(r"deepseek"), ("deepseek",)),
+    (lazy_regex(r"(mi|mini|dev|code|magi|pix)stral|mixtral"), ("mistral",)),
+    (lazy_regex(r"kimi|moonshot"), ("moonshotai", "moonshotai-cn", "kimi-coding")),
+    (lazy_regex(r"glm"), ("zai", "zai-coding-cn")),
+    (lazy_regex(r"minimax"), ("minimax", "minimax-cn")),
+    (lazy_regex(r"llama|muse"), ("meta",)),
+    (lazy_regex(r"mimo"), tuple(name for name in KNOWN_PROVIDERS if name.startswith("xiaomi"))),
+    (lazy_regex(r"qw(en|q)"), tuple(name for name in KNOWN_PROVIDERS if name.startswith("qwen"))),
+    (lazy_regex(r"r?ling|ring"), ("ant-ling",)),
+    (lazy_regex(r"nemotron"), ("nvidia",)),
 )
 """Beginnings of model names with the vendor of each; resellers' folders before the name are removed first."""
 
@@ -35,5 +35,5 @@ def is_reseller_offer(model: Model) -> bool:
 @lru_cache(4096)
 def _is_reseller_offer(provider: str, model_id: str) -> bool:
     name = model_id.rpartition("/")[2].lower()
-    made_by = next((makers for names, makers in _VENDOR_PREFIXES if names.match(name)), None)
-    return provider in RESELLER_IDS if made_by is None else provider not in made_by
+    made_by = next((makers for names, makers in _VENDOR_PROVIDERS_BY_MODEL_PREFIX if names.match(name)), None)
+    return provider in RESELLER_PROVIDER_IDS if made_by is None else provider not in made_by

@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from app.providers.json_files import line_and_column_of, read_json_object
+from app.providers.json_files import line_and_column_of_json_path, read_json_object
 from app.providers.models.known_providers import KNOWN_PROVIDERS
 from app.values.user_errors import FileError
 from tools.files.watched_files import ReloadedFile
 
-_TEXT_KEYS = ("name", "baseUrl", "apiKey", "api", "oauth", "transport")
-_OBJECT_KEYS = ("headers", "compat", "modelOverrides")
-_BOOLEAN_KEYS = ("authHeader",)
+_MODELS_FILE_TEXT_KEYS = ("name", "baseUrl", "apiKey", "api", "oauth", "transport")
+_MODELS_FILE_OBJECT_KEYS = ("headers", "compat", "modelOverrides")
+_MODELS_FILE_BOOLEAN_KEYS = ("authHeader",)
 
-_MODEL_KEY_TYPES: dict[str, tuple[type, ...]] = {
+_TYPES_BY_MODEL_KEY: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("id", "name", "api", "baseUrl", "transport"), (str,)),
     **dict.fromkeys(("contextWindow", "maxTokens"), (int,)),
     **dict.fromkeys(("cost", "compat", "thinkingLevelMap", "headers", "inputLimits", "promptCache"), (dict,)),
@@ -24,8 +24,14 @@ _MODEL_KEY_TYPES: dict[str, tuple[type, ...]] = {
     "reasoning": (bool,),
     "input": (list,),
 }
-_TRANSPORTS = ("http", "sdk")
-_TYPE_NAMES = {str: "a text", int: "a whole number", dict: "an object", bool: "true or false", list: "a list"}
+_MODEL_TRANSPORTS = ("http", "sdk")
+_TYPE_NAMES_IN_ERRORS = {
+    str: "a text",
+    int: "a whole number",
+    dict: "an object",
+    bool: "true or false",
+    list: "a list",
+}
 
 
 class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,9 +41,9 @@ class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
     providers: Mapping[str, dict[str, Any]] = {}
     problems: tuple[str, ...] = ()
 
-    def provider_access(self, provider: str) -> "ProviderAccess":
+    def key_settings_of_provider(self, provider: str) -> "ProviderKeySettings":
         said = self.providers.get(provider, {})
-        return ProviderAccess(
+        return ProviderKeySettings(
             key=said.get("apiKey") or None,
             headers=said.get("headers") or {},
             is_bearer=bool(said.get("authHeader")),
@@ -46,7 +52,7 @@ class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class ProviderAccess(msgspec.Struct, frozen=True, kw_only=True):
+class ProviderKeySettings(msgspec.Struct, frozen=True, kw_only=True):
     """The key settings of one provider in the file."""
 
     key: str | None
@@ -105,9 +111,14 @@ class _ModelsFileValidator:
             return None
         before = len(self._problems)
         out = self._valid_fields(
-            entry, at, {**dict.fromkeys(_TEXT_KEYS, (str,)), **dict.fromkeys(_OBJECT_KEYS, (dict,))}
+            entry,
+            at,
+            {
+                **dict.fromkeys(_MODELS_FILE_TEXT_KEYS, (str,)),
+                **dict.fromkeys(_MODELS_FILE_OBJECT_KEYS, (dict,)),
+            },
         )
-        for flag in _BOOLEAN_KEYS:
+        for flag in _MODELS_FILE_BOOLEAN_KEYS:
             if isinstance(entry.get(flag), bool):
                 out[flag] = entry[flag]
         models = entry.get("models")
@@ -121,7 +132,7 @@ class _ModelsFileValidator:
         ]
         overrides = out.get("modelOverrides") or {}
         out["modelOverrides"] = {
-            model_id: self._valid_fields(item, (*at, "modelOverrides", model_id), _MODEL_KEY_TYPES)
+            model_id: self._valid_fields(item, (*at, "modelOverrides", model_id), _TYPES_BY_MODEL_KEY)
             for model_id, item in overrides.items()
             if isinstance(item, dict)
         }
@@ -147,7 +158,7 @@ class _ModelsFileValidator:
         ):
             self._report_problem("a provider of your own needs `baseUrl` and `api`", *at)
             return None
-        return self._valid_fields(item, at, _MODEL_KEY_TYPES)
+        return self._valid_fields(item, at, _TYPES_BY_MODEL_KEY)
 
     def _valid_fields(
         self, entry: dict[str, Any], at: tuple[str | int, ...], kinds: Mapping[str, tuple[type, ...]]
@@ -158,17 +169,19 @@ class _ModelsFileValidator:
             if wanted is None or value is None:
                 continue
             if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
-                self._report_problem(f"`{name}` must be {_TYPE_NAMES[wanted[0]]}", *at, name)
+                self._report_problem(f"`{name}` must be {_TYPE_NAMES_IN_ERRORS[wanted[0]]}", *at, name)
             elif name == "headers" and not _maps_texts_to_texts(value):
                 self._report_problem("headers must be texts", *at, name)
-            elif name == "transport" and value not in _TRANSPORTS:
+            elif name == "transport" and value not in _MODEL_TRANSPORTS:
                 self._report_problem('`transport` must be "http" or "sdk"', *at, name)
             else:
                 out[name] = value
         return out
 
     def _report_problem(self, message: str, *at: str | int) -> None:
-        self._problems.append(str(FileError(self._path, message, *line_and_column_of(self._text, at))))
+        self._problems.append(
+            str(FileError(self._path, message, *line_and_column_of_json_path(self._text, at)))
+        )
 
 
 def _maps_texts_to_texts(value: Any) -> bool:

@@ -5,26 +5,26 @@ from collections.abc import Collection
 from urllib.parse import SplitResult, urlsplit
 
 from app.values.user_errors import UserError
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_ENDPOINT_PATHS = ("/chat/completions", "/completions", "/models")
-_SERVER_BY_PORT = {11434: "ollama", 1234: "lm-studio", 8000: "vllm", 8080: "llama-cpp"}
+_OPENAI_ENDPOINT_PATHS = ("/chat/completions", "/completions", "/models")
+_LOCAL_MODEL_SERVER_BY_PORT = {11434: "ollama", 1234: "lm-studio", 8000: "vllm", 8080: "llama-cpp"}
 _LOCAL_HOST_SUFFIXES = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
-_URL_SCHEME_PATTERN = late(r"^[a-zA-Z][a-zA-Z0-9+.-]*://")
-_INVALID_NAME_CHARACTERS = late(r"[^a-z0-9]+")
-EXAMPLE_SERVER_ADDRESS = "http://localhost:11434"
+_URL_SCHEME_PATTERN = lazy_regex(r"^[a-zA-Z][a-zA-Z0-9+.-]*://")
+_INVALID_PROVIDER_NAME_CHARACTERS = lazy_regex(r"[^a-z0-9]+")
+EXAMPLE_MODEL_SERVER_ADDRESS = "http://localhost:11434"
 
 
-def complete_server_address(typed: str) -> str:
+def complete_model_server_address(typed: str) -> str:
     """Returns the base URL of an OpenAI-compatible server: with scheme, and with `/v1` where no path is given.
     Raises `UserError`."""
     text = typed.strip()
     if not text:
-        raise UserError(f"Type the address of the server, for example {EXAMPLE_SERVER_ADDRESS}")
+        raise UserError(f"Type the address of the server, for example {EXAMPLE_MODEL_SERVER_ADDRESS}")
     parts = _split_server_address(text if _URL_SCHEME_PATTERN.match(text) else f"//{text}")
     host = parts.hostname or ""
     if not host or any(mark.isspace() for mark in text) or parts.scheme not in ("", "http", "https"):
-        raise UserError(f"'{text}' is not an address. Type one such as {EXAMPLE_SERVER_ADDRESS}")
+        raise UserError(f"'{text}' is not an address. Type one such as {EXAMPLE_MODEL_SERVER_ADDRESS}")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise UserError(
             "Remove user names, keys and everything after ? or #. You enter the key in the next step."
@@ -35,7 +35,7 @@ def complete_server_address(typed: str) -> str:
             f"{host} is not a private address, and http would send the key unencrypted. Use https://"
         )
     path = parts.path.rstrip("/")
-    for ending in _ENDPOINT_PATHS:
+    for ending in _OPENAI_ENDPOINT_PATHS:
         path = path.removesuffix(ending)
     return f"{scheme}://{parts.netloc}{path or '/v1'}"
 
@@ -59,11 +59,13 @@ def is_private_host(host: str) -> bool:
     return found.is_private and not found.is_unspecified
 
 
-def name_provider_of(base_url: str, taken: Collection[str]) -> str:
+def provider_name_for_address(base_url: str, taken: Collection[str]) -> str:
     """Returns an unused name for the provider: the program that usually uses the server's port, or else the host."""
     parts = urlsplit(base_url)
-    usual = _SERVER_BY_PORT.get(parts.port or 0, "") if is_private_host(parts.hostname or "") else ""
-    name = usual or _INVALID_NAME_CHARACTERS.sub("-", (parts.hostname or "").casefold()).strip("-")
+    usual = (
+        _LOCAL_MODEL_SERVER_BY_PORT.get(parts.port or 0, "") if is_private_host(parts.hostname or "") else ""
+    )
+    name = usual or _INVALID_PROVIDER_NAME_CHARACTERS.sub("-", (parts.hostname or "").casefold()).strip("-")
     number = 1
     while (numbered := name if number == 1 else f"{name}-{number}") in taken:
         number += 1

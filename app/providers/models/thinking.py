@@ -39,7 +39,7 @@ def clamp_thinking_level(model: Model, level: ThinkingLevel) -> ThinkingLevel:
     return higher[0] if higher else levels[-1]
 
 
-def provider_thinking_name(model: Model, level: ThinkingLevel) -> str:
+def provider_name_of_thinking_level(model: Model, level: ThinkingLevel) -> str:
     """Returns the provider's name for a level, which must be a supported one."""
     return (model.thinking_level_map or {}).get(level) or level
 

@@ -5,26 +5,36 @@ import re
 from collections.abc import Sequence
 
 from app.providers.model_stream import RequestContext
-from app.providers.offline.guide_requests import GUIDE_HELP_ROWS, PlannedCall, parse_guide_requests
-from app.providers.offline.result_descriptions import CallWithResult, describe_results, first_line
-from app.providers.offline.tour import TOUR_ANSWERS, TOUR_CONTINUE_HINT, TOUR_CONTINUE_KEY
+from app.providers.offline.guide_requests import (
+    OFFLINE_GUIDE_HELP_ROWS,
+    PlannedToolCall,
+    parse_offline_guide_requests,
+)
+from app.providers.offline.result_descriptions import (
+    ToolCallWithResult,
+    describe_tool_results,
+    shortened_first_line,
+)
+from app.providers.offline.tour import OFFLINE_TOUR_ANSWERS, TOUR_CONTINUE_HINT, TOUR_CONTINUE_KEY
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import Image, Text, ToolCall, text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage
 
-_HELP_TABLE = "\n".join(f"| `{form.syntax}` | {form.effect} |" for form in GUIDE_HELP_ROWS)
-GUIDE_HELP = f"""I am bayou's offline guide: a small program, **not a language model**. I understand these requests, \
-one a line:
+_OFFLINE_GUIDE_HELP_TABLE = "\n".join(
+    f"| `{form.syntax}` | {form.effect} |" for form in OFFLINE_GUIDE_HELP_ROWS
+)
+OFFLINE_GUIDE_HELP = f"""I am bayou's offline guide: a small program, **not a language model**. I understand these \
+requests, one a line:
 
 | Say | and I |
 |---|---|
-{_HELP_TABLE}
+{_OFFLINE_GUIDE_HELP_TABLE}
 
 To say what you want in your own words, connect a language model: `/login`, or a key such as `ANTHROPIC_API_KEY` in \
 the environment; then choose one with `/model`."""
 
 
-def guide_answer_to(context: RequestContext) -> ScriptedAnswer:
+def offline_guide_answer(context: RequestContext) -> ScriptedAnswer:
     if is_summary_request(context):
         return say(summarize_conversation(context))
     begin = _index_after_last_answer(context.messages)
@@ -33,21 +43,25 @@ def guide_answer_to(context: RequestContext) -> ScriptedAnswer:
     told = _describe_last_results(context.messages, begin)
     if asked:
         return _answer_new_request(context, asked, told)
-    notes = [first_line(text_of(message.content)) for message in new if isinstance(message, CustomMessage)]
+    notes = [
+        shortened_first_line(text_of(message.content))
+        for message in new
+        if isinstance(message, CustomMessage)
+    ]
     if told:
         step = _tour_step(context.messages)
-        goes_on = TOUR_CONTINUE_HINT if step and step < len(TOUR_ANSWERS) else ""
+        goes_on = TOUR_CONTINUE_HINT if step and step < len(OFFLINE_TOUR_ANSWERS) else ""
         return say(_join_paragraphs(told, *notes, goes_on))
     if notes:
         return say(
             _join_paragraphs(*notes, "I am no language model and do nothing by myself. What shall I do?")
         )
-    return say(GUIDE_HELP)
+    return say(OFFLINE_GUIDE_HELP)
 
 
 def _answer_new_request(context: RequestContext, asked: list[UserMessage], told: str) -> ScriptedAnswer:
     """Returns the guide's first answer to a request, which may contain tool calls."""
-    wanted = parse_guide_requests("\n".join(text_of(message.content) for message in asked))
+    wanted = parse_offline_guide_requests("\n".join(text_of(message.content) for message in asked))
     if not wanted and _tour_step(context.messages):
         wanted = ("tour",)
     is_active = {tool.name for tool in context.tools}
@@ -58,27 +72,27 @@ def _answer_new_request(context: RequestContext, asked: list[UserMessage], told:
     purposes: list[str] = []
     for one in wanted:
         if one == "help":
-            texts.append(GUIDE_HELP)
+            texts.append(OFFLINE_GUIDE_HELP)
         elif one == "tour":
             step = _tour_step(context.messages)
-            shown = TOUR_ANSWERS[step - 1]
+            shown = OFFLINE_TOUR_ANSWERS[step - 1]
             texts += [block.text for block in shown.blocks if isinstance(block, Text)]
             wishes = [b for b in shown.blocks if isinstance(b, ToolCall) and b.name in is_active]
             calls += wishes
-            texts.append(TOUR_CONTINUE_HINT if step < len(TOUR_ANSWERS) and not wishes else "")
+            texts.append(TOUR_CONTINUE_HINT if step < len(OFFLINE_TOUR_ANSWERS) and not wishes else "")
         elif one.tool in is_active:
             purposes.append(one.purpose)
             calls.append(one.to_tool_call)
         else:
             texts.append(_inactive_tool_text(one, is_active))
     if not wanted:
-        texts.append(GUIDE_HELP)
+        texts.append(OFFLINE_GUIDE_HELP)
     if purposes:
         texts.append(f"I will {', '.join(purposes)}.")
     return say(_join_paragraphs(*texts)) + ScriptedAnswer(blocks=tuple(calls))
 
 
-def _inactive_tool_text(planned: PlannedCall, active: set[str]) -> str:
+def _inactive_tool_text(planned: PlannedToolCall, active: set[str]) -> str:
     there_are = ", ".join(f"`{name}`" for name in sorted(active)) or "none"
     return f"I cannot {planned.purpose}: the tool `{planned.tool}` is not active here. Active: {there_are}."
 
@@ -88,10 +102,10 @@ def _tour_step(messages: Sequence[Message]) -> int:
     asked = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
     step, is_asked_for = 0, False
     for text in asked:
-        is_asked_for = "tour" in parse_guide_requests(text) or (
+        is_asked_for = "tour" in parse_offline_guide_requests(text) or (
             step > 0 and text.strip() == TOUR_CONTINUE_KEY
         )
-        step = step % len(TOUR_ANSWERS) + 1 if is_asked_for else step
+        step = step % len(OFFLINE_TOUR_ANSWERS) + 1 if is_asked_for else step
     return step if is_asked_for else 0
 
 
@@ -107,20 +121,20 @@ def _describe_last_results(messages: Sequence[Message], begin: int) -> str:
         return ""
     results = {m.tool_call_id: m for m in messages[begin:] if isinstance(m, ToolResultMessage)}
     found = tuple(
-        CallWithResult(call=one, result=results[one.id]) for one in answer.tool_calls if one.id in results
+        ToolCallWithResult(call=one, result=results[one.id]) for one in answer.tool_calls if one.id in results
     )
-    return describe_results(found) if found else ""
+    return describe_tool_results(found) if found else ""
 
 
 def _join_paragraphs(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-_SUMMARIZED_USER_PATTERN = re.compile(r"^\[User\]:\s*(.+)$", re.MULTILINE)
+_SUMMARIZED_USER_MESSAGE_PATTERN = re.compile(r"^\[User\]:\s*(.+)$", re.MULTILINE)
 _MENTIONED_PATH_PATTERN = re.compile(
     r"[\w~.-]*(?:/[\w.-]+)+|\b[\w-]+\.(?:py|md|toml|json|js|ts|rs|go|c|h|txt|yaml|yml|sh|css|html)\b"
 )
-_MAX_SUMMARY_LINES = 30
+_MAX_OFFLINE_SUMMARY_LINES = 30
 
 
 def is_summary_request(context: RequestContext) -> bool:
@@ -132,7 +146,7 @@ def is_summary_request(context: RequestContext) -> bool:
 
 def summarize_conversation(context: RequestContext) -> str:
     text = _last_request_text(context)
-    asked = list(dict.fromkeys(line.strip()[:200] for line in _SUMMARIZED_USER_PATTERN.findall(text)))
+    asked = list(dict.fromkeys(line.strip()[:200] for line in _SUMMARIZED_USER_MESSAGE_PATTERN.findall(text)))
     files = list(dict.fromkeys(_MENTIONED_PATH_PATTERN.findall(text)))
     return "\n".join(
         [
@@ -140,10 +154,10 @@ def summarize_conversation(context: RequestContext) -> str:
             asked[0] if asked else "(nothing was asked)",
             "",
             "## Requests so far",
-            *(f"- {line}" for line in asked[-_MAX_SUMMARY_LINES:]),
+            *(f"- {line}" for line in asked[-_MAX_OFFLINE_SUMMARY_LINES:]),
             "",
             "## Files named",
-            *(f"- {path}" for path in files[:_MAX_SUMMARY_LINES]),
+            *(f"- {path}" for path in files[:_MAX_OFFLINE_SUMMARY_LINES]),
             "",
             "## Note",
             "Put together by the offline guide from the words of the conversation; it understands nothing of them.",

@@ -11,10 +11,10 @@ from typing import Final
 import msgspec
 
 from app.providers.model_stream import AssistantStream, RequestContext, StreamOptions
-from app.providers.offline.answers import guide_answer_to
+from app.providers.offline.answers import offline_guide_answer
 from app.providers.stream.paced_sender import (
     CHARACTERS_PER_TOKEN,
-    PacedSender,
+    PacedBlockSender,
     add_output_tokens,
     random_piece_lengths,
 )
@@ -27,7 +27,7 @@ from app.values.usage import Usage
 READABLE_TOKENS_PER_SECOND: Final = 150.0
 """The number of tokens sent per second when a person reads along (`StreamOptions.is_person_reading`); programs get
 the answer at once."""
-PACE_VARIABLE: Final = "BAYOU_OFFLINE_PACE"
+OFFLINE_PACE_VARIABLE: Final = "BAYOU_OFFLINE_PACE"
 """The environment variable that sets the tokens sent per second; 0 means no limit."""
 
 
@@ -36,12 +36,12 @@ async def stream_response(
 ) -> None:
     if options.hooks.on_response_headers is not None:
         await options.hooks.on_response_headers(200, {})
-    reply = guide_answer_to(context)
+    reply = offline_guide_answer(context)
     stream.draft.usage = estimate_prompt_usage(context)
-    sender = PacedSender(
+    sender = PacedBlockSender(
         stream,
         next_piece_length=random_piece_lengths(random.Random(0), 2, 14),
-        tokens_per_second=tokens_per_second_of(model, options),
+        tokens_per_second=offline_tokens_per_second(model, options),
     )
     for number, block in enumerate(reply.blocks, 1):
         if isinstance(block, ToolCall):
@@ -50,11 +50,11 @@ async def stream_response(
     stream.draft.usage = add_output_tokens(stream.draft.usage, stream.draft.content)
 
 
-def tokens_per_second_of(model: Model, options: StreamOptions) -> float:
+def offline_tokens_per_second(model: Model, options: StreamOptions) -> float:
     """Returns the tokens to send per second, 0 for no limit: from the model, else the environment, else a default
     that depends on who reads."""
     usual = READABLE_TOKENS_PER_SECOND if options.is_person_reading else 0.0
-    chosen = (model.compat or {}).get("tokensPerSecond", os.environ.get(PACE_VARIABLE))
+    chosen = (model.compat or {}).get("tokensPerSecond", os.environ.get(OFFLINE_PACE_VARIABLE))
     try:
         return usual if chosen is None else max(0.0, float(chosen))
     except (TypeError, ValueError):

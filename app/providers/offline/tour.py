@@ -4,7 +4,7 @@ from typing import Final
 
 from app.providers.scripted import ScriptedAnswer, call, say
 
-TOUR_ANSWERS: Final[tuple[ScriptedAnswer, ...]] = (
+OFFLINE_TOUR_ANSWERS: Final[tuple[ScriptedAnswer, ...]] = (
     say(
         "**1 of 5: looking.** An agent works with tools, and each call is a row here. This one lists the folder; "
         "`ctrl+o` opens the rows and closes them."

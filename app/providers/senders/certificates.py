@@ -18,7 +18,7 @@ def find_certificate_bundle(given: str | None) -> str:
     return given or next((os.environ[name] for name in _CA_BUNDLE_VARIABLES if os.environ.get(name)), "")
 
 
-def check_bundle_readable(bundle: str) -> None:
+def check_certificate_bundle_readable(bundle: str) -> None:
     """Reports an unreadable certificate file at the first request, even an unencrypted one. Raises
     `ProviderError`."""
     try:

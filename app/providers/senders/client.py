@@ -13,10 +13,14 @@ from urllib.request import getproxies
 import httpx2
 
 from app.providers.errors import ProviderError
-from app.providers.senders.certificates import check_bundle_readable, find_certificate_bundle, tls_context
+from app.providers.senders.certificates import (
+    check_certificate_bundle_readable,
+    find_certificate_bundle,
+    tls_context,
+)
 from app.providers.senders.early_response_transport import EarlyResponseTransport
 
-CONNECT_TIMEOUT_SECONDS = 30.0
+HTTP_CONNECT_TIMEOUT_SECONDS = 30.0
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.0/8", "::1")
 
 ClientsBySettings = dict[tuple[str, str, str], httpx2.AsyncClient]
@@ -39,15 +43,15 @@ def shared_http_client(proxy: str | None = None, ca_bundle: str | None = None) -
                 pattern: ProxyOrDirectTransport(address, bundle) if address else None
                 for pattern, address in proxy_by_address_pattern(proxy).items()
             },
-            timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_SECONDS),
+            timeout=httpx2.Timeout(None, connect=HTTP_CONNECT_TIMEOUT_SECONDS),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-            event_hooks={"response": [check_redirect]},
+            event_hooks={"response": [raise_for_invalid_redirect]},
             trust_env=False,
         )
     return clients[key]
 
 
-async def check_redirect(response: httpx2.Response) -> None:
+async def raise_for_invalid_redirect(response: httpx2.Response) -> None:
     """Raises `ProviderError` for a redirect to an invalid address, such as `//:80/`, for which httpx2 itself raises a
     `ValueError` that does not say who sent it."""
     if not response.has_redirect_location:
@@ -107,7 +111,7 @@ class ProxyOrDirectTransport(httpx2.AsyncBaseTransport):
         to_proxy = None if proxy is None else proxy.url.scheme
         is_encrypted = "https" in (request.url.scheme, to_proxy)
         if is_encrypted not in self._transport_by_encryption:
-            check_bundle_readable(self._certificate_bundle)
+            check_certificate_bundle_readable(self._certificate_bundle)
             # Reading certificates takes time: not on the loop that draws the screen.
             context = await asyncio.to_thread(tls_context, self._certificate_bundle) if is_encrypted else None
             if proxy is not None and to_proxy == "https":

@@ -5,11 +5,11 @@ import time
 from urllib.parse import urlsplit
 
 from app.providers.errors import ProviderError
-from app.providers.senders.client import CONNECT_TIMEOUT_SECONDS
+from app.providers.senders.client import HTTP_CONNECT_TIMEOUT_SECONDS
 from app.providers.senders.early_response_transport import HTTP2_ONLY_TEXT, TLS_ONLY_TEXT
 
 _CERTIFICATE_HINT = "If a proxy uses its own certificates, name their file in SSL_CERT_FILE."
-_TEXT_BY_TLS_REASON = {
+_ERROR_TEXT_BY_TLS_REASON = {
     "TLSV1_ALERT_NO_APPLICATION_PROTOCOL": "it speaks HTTP/2 only. Put a proxy before it that speaks both.",
     **dict.fromkeys(
         ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"),
@@ -46,7 +46,7 @@ def explain_connection_error(problem: BaseException, url: str) -> ProviderError:
         return _explain_tls_error(cause, host, is_open="ConnectError" not in names)
     if names & {"TimeoutException", "APITimeoutError"} or isinstance(cause, TimeoutError):
         return ProviderError(
-            f"Request timed out: no connection to {host} within {CONNECT_TIMEOUT_SECONDS:g} s.",
+            f"Request timed out: no connection to {host} within {HTTP_CONNECT_TIMEOUT_SECONDS:g} s.",
             kind="timeout",
         )
     if "ProxyError" in names:
@@ -79,7 +79,7 @@ def _explain_tls_error(problem: ssl.SSLError, host: str, *, is_open: bool) -> Pr
         told = f"its certificate was refused: {what}. {hint}"
     else:
         told = (
-            _TEXT_BY_TLS_REASON.get(reason)
+            _ERROR_TEXT_BY_TLS_REASON.get(reason)
             or f"{reason.replace('_', ' ').lower() or problem}. {_CERTIFICATE_HINT}"
         )
     return ProviderError(f"TLS error with {host}: {told}", kind="tls")

@@ -17,7 +17,7 @@ _MIN_WATCHED_WRITE_BYTES = 64 * 1024
 """The minimum size of a write during which a response is awaited; a smaller one fits into the systems' buffers even
 if the server does not read."""
 HTTP2_ONLY_TEXT, TLS_ONLY_TEXT = "it speaks HTTP/2 only", "it speaks TLS"
-_UNREAD_RESPONSE_INFO = "has_unasked_answer"
+_HAS_UNREAD_RESPONSE_INFO_KEY = "has_unasked_answer"
 _TCP_KEEPALIVE_OPTIONS = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
     (socket.IPPROTO_TCP, getattr(socket, name), value)
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
@@ -55,7 +55,7 @@ class EarlyResponseTransport(httpx2.AsyncBaseTransport):
             )
         except Exception as problem:
             raise _to_httpx2_error(problem) from problem
-        if response.extensions["network_stream"].get_extra_info(_UNREAD_RESPONSE_INFO):
+        if response.extensions["network_stream"].get_extra_info(_HAS_UNREAD_RESPONSE_INFO_KEY):
             await response.aclose()
             raise httpx2.RemoteProtocolError("Answered what was not asked, without sending a response")
         return httpx2.Response(
@@ -152,7 +152,7 @@ class _EarlyReadStream(httpcore2.AsyncNetworkStream):
     def get_extra_info(self, info: str) -> Any:
         return (
             not self._has_read_response
-            if info == _UNREAD_RESPONSE_INFO
+            if info == _HAS_UNREAD_RESPONSE_INFO_KEY
             else self._inner_stream.get_extra_info(info)
         )
 

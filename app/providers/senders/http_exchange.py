@@ -17,11 +17,11 @@ from app.providers.senders.client import (
 )
 from app.providers.senders.connection_errors import explain_connection_error
 from app.providers.transport import HttpRequest, ServerResponse
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
 _MAX_REDIRECTS = 10
 _MAX_PORT_NUMBER = 65_535
-_HEADERS_ALLOWED_ACROSS_HOSTS = (
+_HEADERS_KEPT_IN_REDIRECTS = (
     "host",
     "accept",
     "accept-encoding",
@@ -32,21 +32,21 @@ _HEADERS_ALLOWED_ACROSS_HOSTS = (
 )
 """Headers that a redirect may take to another origin: none of them can hold a credential."""
 _CONTENT_ENCODINGS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "identity", "": ""}
-_INVALID_HEADER_CHARACTERS_PATTERN = late(r"[^\t\x20-\x7e\x80-\xff]")
-_DRAIN_TIMEOUT_SECONDS = 0.05
+_INVALID_HEADER_CHARACTERS_PATTERN = lazy_regex(r"[^\t\x20-\x7e\x80-\xff]")
+_BODY_DRAIN_TIMEOUT_SECONDS = 0.05
 _MAX_ERROR_BODY_BYTES = 1024 * 1024
 
 
 @asynccontextmanager
-async def send_request(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerResponse]:
-    async with open_response(request, options) as answer:
+async def send_http_request(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerResponse]:
+    async with open_http_response(request, options) as answer:
         if answer.status >= 400:
-            raise await error_of_status(answer)
+            raise await error_of_http_response(answer)
         yield answer
 
 
 @asynccontextmanager
-async def open_response(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpxResponse"]:
+async def open_http_response(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpxResponse"]:
     """Opens the response to a request, whatever its status, after following redirects. Leaving the context closes
     the connection if the response was not read to the end."""
     client = shared_http_client(options.proxy, options.ca_bundle)
@@ -72,7 +72,7 @@ async def open_response(request: HttpRequest, options: StreamOptions) -> AsyncIt
         await response.aclose()
 
 
-async def fetch_response(request: HttpRequest, options: StreamOptions) -> tuple[int, bytes]:
+async def fetch_http_response(request: HttpRequest, options: StreamOptions) -> tuple[int, bytes]:
     """Returns status and whole body of a short exchange; the connection is closed afterwards."""
     closing = HttpRequest(
         base_url=request.base_url,
@@ -83,7 +83,7 @@ async def fetch_response(request: HttpRequest, options: StreamOptions) -> tuple[
         method=request.method,
         is_body_secret=request.is_body_secret,
     )
-    async with open_response(closing, options) as answer:
+    async with open_http_response(closing, options) as answer:
         return answer.status, await answer.read_body(_MAX_ERROR_BODY_BYTES)
 
 
@@ -122,14 +122,14 @@ class HttpxResponse:
     async def drain_body(self) -> None:
         """Reads the rest of the body after the format's terminal event, so that the connection can be reused."""
         try:
-            async with asyncio.timeout(_DRAIN_TIMEOUT_SECONDS):
+            async with asyncio.timeout(_BODY_DRAIN_TIMEOUT_SECONDS):
                 async for _ in self._body:
                     pass
         except Exception:  # noqa: BLE001  (the answer is complete; then the connection is not kept)
             pass
 
 
-async def error_of_status(answer: HttpxResponse) -> ProviderError:
+async def error_of_http_response(answer: HttpxResponse) -> ProviderError:
     """Builds the error of a response with an error status."""
     try:
         body = await answer.read_body(_MAX_ERROR_BODY_BYTES)
@@ -190,7 +190,7 @@ def _redirect_request(response: httpx2.Response, request: HttpRequest) -> httpx2
     kept = response.request.headers
     if is_elsewhere:
         kept = {
-            name: value for name, value in following.headers.items() if name in _HEADERS_ALLOWED_ACROSS_HOSTS
+            name: value for name, value in following.headers.items() if name in _HEADERS_KEPT_IN_REDIRECTS
         }
     return httpx2.Request(following.method, following.url, headers=kept, stream=following.stream)
 

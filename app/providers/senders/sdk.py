@@ -13,13 +13,13 @@ import msgspec
 
 from app.providers.errors import ProviderError, error_from_response
 from app.providers.model_stream import StreamOptions
-from app.providers.senders.client import CONNECT_TIMEOUT_SECONDS, SharedClientTransport
+from app.providers.senders.client import HTTP_CONNECT_TIMEOUT_SECONDS, SharedClientTransport
 from app.providers.senders.connection_errors import explain_connection_error
 from app.providers.transport import HttpRequest, Sender, ServerResponse
 
 _PLACEHOLDER_API_KEY = "none"
 """A placeholder for the API key that SDKs require; it is not sent."""
-_TRANSPORT_HEADERS = frozenset(
+_HEADERS_SET_BY_TRANSPORT = frozenset(
     ("host", "content-length", "transfer-encoding", "accept", "accept-encoding", "connection", "content-type")
 )
 
@@ -88,7 +88,7 @@ def _make_sdk_client(sdk: Any, options: StreamOptions) -> Any:
         # A redirect would send the headers, and with them the key, to another server.
         follow_redirects=False,
         event_hooks={"request": [_replace_sdk_headers], "response": [_report_response_headers]},
-        timeout=sdk.Timeout(None, connect=CONNECT_TIMEOUT_SECONDS),
+        timeout=sdk.Timeout(None, connect=HTTP_CONNECT_TIMEOUT_SECONDS),
     )
 
 
@@ -100,7 +100,7 @@ async def _replace_sdk_headers(request: Any) -> None:
         return
     wanted = {name.lower(): value for name, value in current.request.headers.items()}
     for name in list(request.headers):
-        if name.lower() not in _TRANSPORT_HEADERS and name.lower() not in wanted:
+        if name.lower() not in _HEADERS_SET_BY_TRANSPORT and name.lower() not in wanted:
             del request.headers[name]
     for name, value in current.request.headers.items():
         request.headers[name] = value

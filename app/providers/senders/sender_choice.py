@@ -17,7 +17,7 @@ _SDK_BY_API = {
 }
 
 
-async def sender_for(model: Model) -> Sender:
+async def http_sender_for_model(model: Model) -> Sender:
     """Returns the model's sender, importing it on a thread if needed. Raises `ProviderError` if its SDK is
     not available."""
     if "app.providers.senders.http_exchange" in sys.modules and model.transport != "sdk":
@@ -27,9 +27,9 @@ async def sender_for(model: Model) -> Sender:
 
 def _load_sender(model: Model) -> Sender:
     if model.transport != "sdk":
-        from app.providers.senders.http_exchange import send_request  # noqa: PLC0415  (httpx2 is not needed before)
+        from app.providers.senders.http_exchange import send_http_request  # noqa: PLC0415  (httpx2 is not needed before)
 
-        return send_request
+        return send_http_request
     library = _SDK_BY_API.get(model.api)
     if library is None:
         raise ProviderError(

@@ -8,7 +8,7 @@ import msgspec
 
 from app.providers.model_stream import Credential
 from app.providers.secret_references import CredentialError
-from app.values.json_texts import with_texts
+from app.values.json_texts import replace_texts_in_json
 
 SignInEntry = dict[str, Any]
 """A sign-in as stored: `{"type": "oauth", "access", "refresh", "expires" (Unix ms), …}`."""
@@ -72,7 +72,7 @@ class SignIn(Protocol):
     def credential(self, entry: SignInEntry) -> Credential: ...
 
 
-def post_form(
+def post_oauth_form(
     url: str, data: Mapping[str, Any], *, is_json: bool = False, headers: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Sends a request of a sign-in and returns its JSON answer. OAuth errors are answers too: see the `error`
@@ -90,22 +90,24 @@ def post_form(
         return str(ProviderError(text).without_secrets(one.rpartition(" ")[2] for one in sent))
 
     try:
-        answer = fetch_json(url, headers={"Content-Type": kind, **(headers or {})}, body=body)
+        answer = fetch_sign_in_json(url, headers={"Content-Type": kind, **(headers or {})}, body=body)
     except CredentialError as problem:
         raise CredentialError(without(str(problem))) from None
-    return with_texts(answer, without) if "error" in answer else answer
+    return replace_texts_in_json(answer, without) if "error" in answer else answer
 
 
-async def post_form_async(url: str, data: Mapping[str, Any], *, is_json: bool = False) -> dict[str, Any]:
-    return await asyncio.to_thread(post_form, url, data, is_json=is_json)
+async def post_oauth_form_async(
+    url: str, data: Mapping[str, Any], *, is_json: bool = False
+) -> dict[str, Any]:
+    return await asyncio.to_thread(post_oauth_form, url, data, is_json=is_json)
 
 
-def fetch_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> dict[str, Any]:
+def fetch_sign_in_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> dict[str, Any]:
     """Returns the JSON answer to a GET request, or to a POST request if there is a body."""
     # Only a sign-in needs these.
     from app.providers.errors import ProviderError, read_error_body  # noqa: PLC0415
     from app.providers.model_stream import StreamOptions  # noqa: PLC0415
-    from app.providers.senders.http_exchange import fetch_response  # noqa: PLC0415
+    from app.providers.senders.http_exchange import fetch_http_response  # noqa: PLC0415
     from app.providers.transport import USER_AGENT, HttpRequest  # noqa: PLC0415
 
     request = HttpRequest(
@@ -118,7 +120,7 @@ def fetch_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> di
     )
     try:
         status, content = asyncio.run(
-            asyncio.wait_for(fetch_response(request, StreamOptions()), timeout=30.0)
+            asyncio.wait_for(fetch_http_response(request, StreamOptions()), timeout=30.0)
         )
     except (ProviderError, TimeoutError) as problem:
         raise CredentialError(f"{url} cannot be reached: {problem or 'no answer within 30 s'}") from None

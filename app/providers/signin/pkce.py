@@ -19,8 +19,8 @@ from app.providers.signin.interface import (
     SignInEntry,
     SignInUi,
     oauth_error_text,
-    post_form,
-    post_form_async,
+    post_oauth_form,
+    post_oauth_form_async,
     unregistered_client_error,
 )
 
@@ -72,7 +72,7 @@ class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
             raise unregistered_client_error(self.name, self.missing)
         verifier, challenge = new_verifier_and_challenge()
         state = secrets.token_urlsafe(16)
-        async with RedirectServer(self.redirect_port, self.redirect_path, state) as callback:
+        async with OAuthRedirectServer(self.redirect_port, self.redirect_path, state) as callback:
             redirect = f"http://{self.redirect_host}:{callback.port}{self.redirect_path}"
             query = {
                 "response_type": "code",
@@ -88,7 +88,7 @@ class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
             answer = await wait_for_redirect_or_paste(callback, ui)
         code = parse_authorization_code(answer, state)
         client = _parse_registered_client_id(answer, self.name) if self.registers_client else self.client_id
-        tokens = await post_form_async(
+        tokens = await post_oauth_form_async(
             self.token_url,
             {
                 "grant_type": "authorization_code",
@@ -134,7 +134,7 @@ def refresh_sign_in_entry(
         "refresh_token": entry.get("refresh", ""),
         "client_id": client_id,
     }
-    tokens = post_form(token_url, {**fields, **(extra or {})}, is_json=is_json)
+    tokens = post_oauth_form(token_url, {**fields, **(extra or {})}, is_json=is_json)
     fresh = sign_in_entry_from_tokens(tokens, name)
     return {**entry, **fresh, "refresh": fresh.get("refresh") or entry.get("refresh", "")}
 
@@ -193,7 +193,7 @@ def _parse_redirect_fields(answer: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(query).items()}
 
 
-async def wait_for_redirect_or_paste(callback: "RedirectServer", ui: SignInUi) -> str:
+async def wait_for_redirect_or_paste(callback: "OAuthRedirectServer", ui: SignInUi) -> str:
     """Returns the redirect or the pasted address, whichever arrives first."""
     waiting = asyncio.ensure_future(callback.redirect_address())
     pasting = asyncio.ensure_future(ui.prompt("Address of the last page (only if it does not load):"))
@@ -208,7 +208,7 @@ async def wait_for_redirect_or_paste(callback: "RedirectServer", ui: SignInUi) -
             task.cancel()
 
 
-class RedirectServer:
+class OAuthRedirectServer:
     """A local server that waits for one redirect. Any web page can send a browser here, so it rejects
     requests without the state of this sign-in and continues to wait."""
 
@@ -219,7 +219,7 @@ class RedirectServer:
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._server: asyncio.Server | None = None
 
-    async def __aenter__(self) -> "RedirectServer":
+    async def __aenter__(self) -> "OAuthRedirectServer":
         try:
             self._server = await asyncio.start_server(self._serve_request, "127.0.0.1", self.port)
         except OSError as problem:
@@ -231,7 +231,7 @@ class RedirectServer:
         if self._server is not None:
             self._server.close()
 
-    def set_state(self, state: str) -> None:
+    def set_oauth_state(self, state: str) -> None:
         """Sets the state by which redirects are recognised, if it was not known when the server was created."""
         self._state = state
 

@@ -14,7 +14,9 @@ _TOKEN_REFRESH_MARGIN_MS = 60_000
 """The time in milliseconds before its end at which a token is refreshed."""
 
 
-async def fresh_credential(provider: str, sign_ins: Mapping[str, SignIn], auth: AuthFile) -> Credential:
+async def fresh_sign_in_credential(
+    provider: str, sign_ins: Mapping[str, SignIn], auth: AuthFile
+) -> Credential:
     """Returns the stored sign-in as a credential, refreshed if its end is near. Raises `CredentialError`."""
     sign_in = sign_ins.get(provider)
     entry = auth.entries.current().get(provider)

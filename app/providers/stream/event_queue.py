@@ -10,8 +10,8 @@ from io import StringIO
 
 from app.values.stream import Delta, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 
-DELTA_INTERVAL_SECONDS = 0.033
-MAX_WAITING_EVENTS = 1000
+MIN_DELTA_INTERVAL_SECONDS = 0.033
+MAX_WAITING_STREAM_EVENTS = 1000
 """The number of undelivered events above which the producer should wait. Joined deltas count as one, so they never
 reach it."""
 
@@ -36,7 +36,7 @@ class _JoinedDeltas:
 class StreamEventQueue:
     """The queue of one producer and one listener."""
 
-    def __init__(self, interval: float = DELTA_INTERVAL_SECONDS) -> None:
+    def __init__(self, interval: float = MIN_DELTA_INTERVAL_SECONDS) -> None:
         self._delta_interval = interval
         self._items: deque[StreamEvent | _JoinedDeltas] = deque()
         self._last_deltas: _JoinedDeltas | None = None
@@ -71,7 +71,7 @@ class StreamEventQueue:
 
     @property
     def has_room(self) -> bool:
-        return len(self._items) < MAX_WAITING_EVENTS
+        return len(self._items) < MAX_WAITING_STREAM_EVENTS
 
     async def wait_for_space(self) -> None:
         """Makes the producer wait until the listener has taken enough events."""

@@ -30,7 +30,7 @@ class ScriptedStreamBreak(Exception):
     """Raised when a scripted response breaks off before all of it was sent."""
 
 
-class PacedSender(msgspec.Struct, eq=False):
+class PacedBlockSender(msgspec.Struct, eq=False):
     """Writes blocks into a stream piece by piece; it can be cancelled between pieces."""
 
     stream: AssistantStream

@@ -6,21 +6,23 @@ import re
 from io import StringIO
 from typing import Any
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_CONTROL_CHARACTER_PATTERN = late(r"[\x00-\x1f]")
-_STRING_LITERAL_PATTERN = late(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
-_BAD_ESCAPE_PATTERN = late(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(u[0-9a-fA-F]{0,3}\Z)|(.|\Z))', re.DOTALL)
-_CONTROL_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_CONTROL_CHARACTER_PATTERN = lazy_regex(r"[\x00-\x1f]")
+_STRING_LITERAL_PATTERN = lazy_regex(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+_BAD_JSON_ESCAPE_PATTERN = lazy_regex(
+    r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(u[0-9a-fA-F]{0,3}\Z)|(.|\Z))', re.DOTALL
+)
+_JSON_ESCAPE_BY_CONTROL_CHARACTER = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
-def parse_partial_arguments(text: str) -> dict[str, Any]:
+def parse_partial_tool_arguments(text: str) -> dict[str, Any]:
     """Returns the readable part of incomplete arguments as an object, which may be empty."""
     data, _ = _parse_json_object(text, is_partial=True)
     return data if isinstance(data, dict) else {}
 
 
-def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
+def parse_tool_arguments(text: str) -> tuple[dict[str, Any], str | None]:
     """Returns the complete arguments, and an error if they could not be parsed."""
     if not text.strip():
         return {}, None
@@ -38,7 +40,7 @@ def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
     return data, None
 
 
-class PartialArguments:
+class PartialToolArguments:
     """Arguments that arrive in deltas. They are parsed again only after they have grown considerably, so that
     all parsing together costs little more than one pass."""
 
@@ -67,11 +69,11 @@ class PartialArguments:
         return self._latest_value
 
     def parse_now(self) -> dict[str, Any]:
-        return parse_partial_arguments(self.text)
+        return parse_partial_tool_arguments(self.text)
 
     def parse_complete(self) -> tuple[dict[str, Any], str | None]:
-        """Returns the complete arguments, as `parse_arguments` does."""
-        return parse_arguments(self.text)
+        """Returns the complete arguments, as `parse_tool_arguments` does."""
+        return parse_tool_arguments(self.text)
 
 
 def repair_json(text: str) -> str:
@@ -80,9 +82,9 @@ def repair_json(text: str) -> str:
     def mend(match: re.Match[str]) -> str:
         found = match.group()
         if "\\" in found:
-            found = _BAD_ESCAPE_PATTERN.sub(_repair_escape, found)
+            found = _BAD_JSON_ESCAPE_PATTERN.sub(_repair_escape, found)
         return _CONTROL_CHARACTER_PATTERN.sub(
-            lambda c: _CONTROL_ESCAPES.get(c.group()) or f"\\u{ord(c.group()):04x}", found
+            lambda c: _JSON_ESCAPE_BY_CONTROL_CHARACTER.get(c.group()) or f"\\u{ord(c.group()):04x}", found
         )
 
     return _STRING_LITERAL_PATTERN.sub(mend, text)

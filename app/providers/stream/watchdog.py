@@ -10,7 +10,7 @@ _MIN_REPORTED_SILENCE_SECONDS = 2.0
 """The minimum duration in seconds of a silence that is reported."""
 
 
-class SilenceWatchdog:
+class ResponseSilenceWatchdog:
     """Reports `waiting` before the first event, `stalled` in a silence between events, and `flowing` when
     events arrive again."""
 

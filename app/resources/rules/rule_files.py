@@ -10,23 +10,28 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.frontmatter import files_with_suffixes, read_document
-from app.resources.paths import Paths, folders_up_to
-from app.resources.rules.rule_patterns import RegexEngineMissing, condition_fault
-from app.resources.rules.rule_scopes import RuleScope, glob_error, parse_scopes, scopes_of_glob
-from app.resources.system_prompt import RuleLine
+from app.resources.frontmatter import files_with_suffixes, read_markdown_with_frontmatter
+from app.resources.paths import BayouPaths, folders_up_to_project_top
+from app.resources.rules.rule_patterns import RegexEngineMissing, rule_condition_fault
+from app.resources.rules.rule_scopes import (
+    RuleScope,
+    parse_rule_scopes,
+    rule_scopes_of_glob,
+    unclosed_glob_bracket_error,
+)
+from app.resources.system_prompt import PromptRuleEntry
 from app.values.user_errors import UserError
-from tools.files.existence import is_dir, is_file
+from tools.files.path_existence import is_dir, is_file
 
 RuleSource = Literal["native", "cursor", "windsurf", "cline"]
-RULE_SOURCES: tuple[RuleSource, ...] = ("native", "cursor", "windsurf", "cline")
+AGENT_RULE_SOURCES: tuple[RuleSource, ...] = ("native", "cursor", "windsurf", "cline")
 """The sources of rules in order of precedence: of several rules with one name, the first found is used."""
 RuleActivation = Literal["conditional", "always", "rulebook", "unreachable"]
 RuleInterruptMode = Literal["never", "prose-only", "tool-only", "always"]
 _RULE_INTERRUPT_MODES = ("never", "prose-only", "tool-only", "always")
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
+class AgentRule(msgspec.Struct, frozen=True, kw_only=True):
     """A rule for the agent: its text, and when it applies."""
 
     name: str
@@ -52,71 +57,73 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return "rulebook" if self.description or self.globs else "unreachable"
 
 
-class UnknownRule(UserError):
+class UnknownAgentRule(UserError):
     """Raised if no rule has that name. The message lists the existing rules."""
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
+class AgentRules(msgspec.Struct, frozen=True, kw_only=True):
     """The rules of a session, and the faults of unreadable ones."""
 
-    rules: tuple[Rule, ...] = ()
-    shadowed: tuple[Rule, ...] = ()
+    rules: tuple[AgentRule, ...] = ()
+    shadowed: tuple[AgentRule, ...] = ()
     """Rules that are not used, because an earlier rule has the same name."""
     problems: tuple[str, ...] = ()
 
-    def rules_with_activation(self, bucket: RuleActivation) -> tuple[Rule, ...]:
+    def rules_with_activation(self, bucket: RuleActivation) -> tuple[AgentRule, ...]:
         return tuple(rule for rule in self.rules if rule.activation == bucket)
 
-    def rules_with_globs(self) -> tuple[Rule, ...]:
+    def rules_with_globs(self) -> tuple[AgentRule, ...]:
         """Returns the rules that apply automatically when a matching file is touched."""
         return tuple(rule for rule in self.rules_with_activation("rulebook") if rule.globs)
 
-    def prompt_rules(self) -> tuple[tuple[tuple[str, str], ...], tuple[RuleLine, ...]]:
+    def prompt_rules(self) -> tuple[tuple[tuple[str, str], ...], tuple[PromptRuleEntry, ...]]:
         """Returns the rules that always apply (name and text) and the rulebook: `always_rules` and `rulebook`
         of the prompt."""
         always = tuple((rule.name, rule.content) for rule in self.rules_with_activation("always"))
         rulebook = tuple(
-            RuleLine(name=rule.name, description=rule.description, globs=rule.globs)
+            PromptRuleEntry(name=rule.name, description=rule.description, globs=rule.globs)
             for rule in self.rules_with_activation("rulebook")
             if rule.description
         )
         return always, rulebook
 
     def rule_text(self, name: str) -> str:
-        """Returns the text of `rule://name`. Raises `UnknownRule`."""
+        """Returns the text of `rule://name`. Raises `UnknownAgentRule`."""
         readable = [rule for rule in self.rules if rule.activation != "unreachable"]
         for rule in readable:
             if rule.name == name:
                 return rule.content
         available = ", ".join(rule.name for rule in readable) or "none"
-        raise UnknownRule(f"Unknown rule: {name}\nAvailable: {available}")
+        raise UnknownAgentRule(f"Unknown rule: {name}\nAvailable: {available}")
 
 
-def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = RULE_SOURCES) -> Rules:
+def find_agent_rules(
+    paths: BayouPaths, *, is_trusted: bool, sources: Iterable[str] = AGENT_RULE_SOURCES
+) -> AgentRules:
     """Returns all rules in order of their sources. The project's rules apply only if the project is trusted."""
     wanted = set(sources)
     problems: list[str] = []
-    counted: dict[str, Rule] = {}
-    shadowed: list[Rule] = []
-    for source in RULE_SOURCES:
+    counted: dict[str, AgentRule] = {}
+    shadowed: list[AgentRule] = []
+    for source in AGENT_RULE_SOURCES:
         if source not in wanted:
             continue
         for path, name in _rule_files(source, paths, is_trusted, problems):
             if problem := paths.symlink_escape(path):
                 problems.append(problem)
                 continue
-            rule = read_rule(path, name=name, source=source, problems=problems)
+            rule = read_agent_rule(path, name=name, source=source, problems=problems)
             if rule is None:
                 continue
             if rule.name in counted:
                 shadowed.append(rule)
             else:
                 counted[rule.name] = rule
-    return Rules(rules=tuple(counted.values()), shadowed=tuple(shadowed), problems=tuple(problems))
+    return AgentRules(rules=tuple(counted.values()), shadowed=tuple(shadowed), problems=tuple(problems))
 
 
 def _rule_files(
-    source: RuleSource, paths: Paths, is_trusted: bool, problems: list[str]
+    source: RuleSource, paths: BayouPaths, is_trusted: bool, problems: list[str]
 ) -> Iterator[tuple[Path, str]]:
     """Yields the rule files of a source with their rules' names. The project's files are included only if the
     project is trusted."""
@@ -147,10 +154,10 @@ def _named_files_in(
         yield path, path.stem
 
 
-def _cline_rule_files(paths: Paths, problems: list[str]) -> Iterator[tuple[Path, str]]:
+def _cline_rule_files(paths: BayouPaths, problems: list[str]) -> Iterator[tuple[Path, str]]:
     """Yields the rule files of the nearest `.clinerules` from `cwd` up to the project's top folder: a single rule,
     or a folder of rules."""
-    for folder in folders_up_to(paths.cwd, paths.top):
+    for folder in folders_up_to_project_top(paths.cwd, paths.top):
         place = folder / ".clinerules"
         if is_dir(place):
             yield from _named_files_in(place, (".md",), problems)
@@ -160,9 +167,9 @@ def _cline_rule_files(paths: Paths, problems: list[str]) -> Iterator[tuple[Path,
             return
 
 
-def read_rule(path: Path, *, name: str, source: RuleSource, problems: list[str]) -> Rule | None:
+def read_agent_rule(path: Path, *, name: str, source: RuleSource, problems: list[str]) -> AgentRule | None:
     """Reads a file as a rule; its faults are added to `problems`."""
-    document = read_document(path, problems)
+    document = read_markdown_with_frontmatter(path, problems)
     if document is None:
         return None
     if document.problem:
@@ -182,9 +189,9 @@ def read_rule(path: Path, *, name: str, source: RuleSource, problems: list[str])
     description = fields.get("description")
     globs = _parse_texts(fields.get("globs"))
     for glob in globs:
-        if why := glob_error(glob):
+        if why := unclosed_glob_bracket_error(glob):
             problems.append(f"{path}: the glob {glob!r} {why}")
-    return Rule(
+    return AgentRule(
         name=name,
         path=path,
         source=source,
@@ -215,14 +222,14 @@ def _parse_conditions(
         (fields[key] for key in ("condition", "ttsr_trigger", "ttsrTrigger") if fields.get(key) is not None),
         None,
     )
-    scopes = list(parse_scopes(",".join(_parse_texts(fields.get("scope")))))
+    scopes = list(parse_rule_scopes(",".join(_parse_texts(fields.get("scope")))))
     conditions: list[str] = []
     for text in _parse_texts(given, split=False):
-        from_glob = scopes_of_glob(text)
+        from_glob = rule_scopes_of_glob(text)
         if from_glob:
             scopes += from_glob
             conditions.append(".*")
-        elif problem := condition_fault(text):
+        elif problem := rule_condition_fault(text):
             problems.append(f"{path}: the condition {text!r} is not a regular expression: {problem}")
         else:
             conditions.append(text)

@@ -8,16 +8,16 @@ from math import prod
 from typing import Any
 
 from app.values.user_errors import UserError
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-SEARCH_TIMEOUT = 0.05
+RULE_SEARCH_TIMEOUT_SECONDS = 0.05
 """The maximum time of one search in seconds. Text arrives in many pieces per second."""
-_MAX_PATTERN_CHARS = 1000
-_MAX_REPEATS = 10_000
-_REPEAT_COUNTS = late(r"\{\s*(\d*)\s*(?:,\s*(\d*)\s*)?\}")
+_MAX_RULE_PATTERN_CHARS = 1000
+_MAX_REGEX_REPEATS = 10_000
+_REGEX_REPEAT_COUNTS = lazy_regex(r"\{\s*(\d*)\s*(?:,\s*(\d*)\s*)?\}")
 
 
-class PatternTooSlow(Exception):
+class RulePatternTooSlow(Exception):
     """Raised if the time limit passed before a match was found."""
 
 
@@ -25,17 +25,17 @@ class RegexEngineMissing(UserError):
     """Raised if the `regex` library, which conditions need, is not installed."""
 
 
-def condition_fault(text: str) -> str:
+def rule_condition_fault(text: str) -> str:
     """Returns the fault of a regular expression; empty if it is valid. Raises `RegexEngineMissing`."""
-    if len(text) > _MAX_PATTERN_CHARS:
-        return f"it is longer than {_MAX_PATTERN_CHARS:,} characters"
+    if len(text) > _MAX_RULE_PATTERN_CHARS:
+        return f"it is longer than {_MAX_RULE_PATTERN_CHARS:,} characters"
     counts = [
         max(int(number[:9]) for number in found if number)
-        for found in _REPEAT_COUNTS.findall(text)
+        for found in _REGEX_REPEAT_COUNTS.findall(text)
         if any(found)
     ]
-    if prod(count for count in counts if count) > _MAX_REPEATS:
-        return f"it has more than {_MAX_REPEATS:,} repetitions"
+    if prod(count for count in counts if count) > _MAX_REGEX_REPEATS:
+        return f"it has more than {_MAX_REGEX_REPEATS:,} repetitions"
     try:
         _compile_pattern(text)
     except RegexEngineMissing:
@@ -45,12 +45,12 @@ def condition_fault(text: str) -> str:
     return ""
 
 
-def search_condition(condition: str, text: str) -> str | None:
-    """Returns the condition's first match, or None. Raises `PatternTooSlow`."""
+def search_rule_condition(condition: str, text: str) -> str | None:
+    """Returns the condition's first match, or None. Raises `RulePatternTooSlow`."""
     try:
-        match = _compile_pattern(condition).search(text, timeout=SEARCH_TIMEOUT)
+        match = _compile_pattern(condition).search(text, timeout=RULE_SEARCH_TIMEOUT_SECONDS)
     except TimeoutError:
-        raise PatternTooSlow from None
+        raise RulePatternTooSlow from None
     return None if match is None else match.group()
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
 StreamPart = Literal["text", "thinking", "tool"]
 
@@ -26,20 +26,22 @@ class RuleScope(msgspec.Struct, frozen=True, kw_only=True):
     def covers(self, part: StreamPart, tool: str, path: str) -> bool:
         if self.part != part or (self.tool and self.tool != tool):
             return False
-        return not self.glob or (bool(path) and matches_glob(path, self.glob))
+        return not self.glob or (bool(path) and path_matches_glob(path, self.glob))
 
 
-DEFAULT_SCOPES = (RuleScope(part="text"), RuleScope(part="tool"))
-_SCOPE_TOKEN = late(r"(?P<part>text|thinking|toolcall|tool)(?::(?P<tool>[\w.-]+))?(?:\((?P<glob>.*)\))?\Z")
+DEFAULT_RULE_SCOPES = (RuleScope(part="text"), RuleScope(part="tool"))
+_RULE_SCOPE_TOKEN = lazy_regex(
+    r"(?P<part>text|thinking|toolcall|tool)(?::(?P<tool>[\w.-]+))?(?:\((?P<glob>.*)\))?\Z"
+)
 _MAX_GLOB_ALTERNATIVES = 64
 
 
-def parse_scopes(text: str) -> tuple[RuleScope, ...]:
+def parse_rule_scopes(text: str) -> tuple[RuleScope, ...]:
     """Parses comma-separated tokens; commas inside quotes and brackets do not separate. Unknown tokens are
     ignored."""
     found: list[RuleScope] = []
-    for token in split_outside_brackets(text):
-        match = _SCOPE_TOKEN.match(token)
+    for token in split_at_commas_outside_brackets(text):
+        match = _RULE_SCOPE_TOKEN.match(token)
         if match:
             part: StreamPart = "tool" if match["part"].startswith("tool") else match["part"]  # pyright: ignore[reportAssignmentType]  (one of the pattern's words)
             found.append(
@@ -48,7 +50,7 @@ def parse_scopes(text: str) -> tuple[RuleScope, ...]:
     return tuple(found)
 
 
-def split_outside_brackets(text: str) -> tuple[str, ...]:
+def split_at_commas_outside_brackets(text: str) -> tuple[str, ...]:
     parts: list[str] = []
     depth, quote, start = 0, "", 0
     for at, character in enumerate(text):
@@ -67,7 +69,7 @@ def split_outside_brackets(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def scopes_of_glob(text: str) -> tuple[RuleScope, ...]:
+def rule_scopes_of_glob(text: str) -> tuple[RuleScope, ...]:
     """Returns the scopes for a condition that is a file glob (`*.py`, `src/**/*.ts`); empty if it is not a
     glob."""
     has_glob = any(character in text for character in "*?[{")
@@ -78,7 +80,7 @@ def scopes_of_glob(text: str) -> tuple[RuleScope, ...]:
     return (RuleScope(part="tool", tool="edit", glob=text), RuleScope(part="tool", tool="write", glob=text))
 
 
-def glob_error(glob: str) -> str:
+def unclosed_glob_bracket_error(glob: str) -> str:
     """Returns the fault of a glob with an unclosed bracket; empty if there is none."""
     for begin, end in ("[]", "{}"):
         if glob.count(begin) > glob.count(end):
@@ -86,7 +88,7 @@ def glob_error(glob: str) -> str:
     return ""
 
 
-def matches_glob(path: str, glob: str) -> bool:
+def path_matches_glob(path: str, glob: str) -> bool:
     """Matches a path against a glob: `**` crosses folders, `*` does not, `{a,b}` chooses. A glob without a
     slash is matched against the file's name."""
     name = path.replace("\\", "/")

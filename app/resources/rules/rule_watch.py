@@ -1,7 +1,7 @@
 """Watches a streaming answer for violations of the conditional rules.
 
 It only searches and counts. The engine stops the stream, drops the partial answer and continues with the
-text that `interruption_text` returns."""
+text that `rule_interruption_text` returns."""
 
 import time
 from collections import defaultdict
@@ -10,9 +10,9 @@ from typing import assert_never
 
 import msgspec
 
-from app.resources.rules.rule_files import Rule
-from app.resources.rules.rule_patterns import PatternTooSlow, search_condition
-from app.resources.rules.rule_scopes import DEFAULT_SCOPES, StreamPart
+from app.resources.rules.rule_files import AgentRule
+from app.resources.rules.rule_patterns import RulePatternTooSlow, search_rule_condition
+from app.resources.rules.rule_scopes import DEFAULT_RULE_SCOPES, StreamPart
 from app.values.codec import encode_json
 from app.values.content import AssistantContent, Text, Thinking, ToolCall, UnknownContent
 from app.values.stream import (
@@ -27,24 +27,24 @@ from app.values.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
-_LOOKBACK_CHARS = 4000
+_RULE_SEARCH_LOOKBACK_CHARS = 4000
 """The number of characters before new text in which a match may begin. Searching the whole answer for each piece
 would have quadratic cost."""
 
 
-_MAX_SEARCH_SECONDS = 5.0
+_MAX_RULE_SEARCH_SECONDS = 5.0
 """The maximum total search time of a rule in one session, in seconds."""
-_PATH_SEARCH_CHARS = 20_000
+_MAX_CHARS_SEARCHED_FOR_PATH = 20_000
 """The number of characters at the beginning of a call's arguments in which the path is searched."""
-_PATH_ARGUMENT = late(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_TOOL_PATH_ARGUMENT = lazy_regex(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
 class RuleViolation(msgspec.Struct, frozen=True, kw_only=True):
     """A violation of a rule: the rule and the text that matched."""
 
-    rule: Rule
+    rule: AgentRule
     matched: str
     interrupts: bool
     """Whether the answer is stopped; False: the call may run, and its result names the rule that it violated."""
@@ -59,18 +59,18 @@ class _StreamedCall:
         self._head = ""
 
     def add_arguments(self, delta: str) -> None:
-        if self.path or len(self._head) > _PATH_SEARCH_CHARS:
+        if self.path or len(self._head) > _MAX_CHARS_SEARCHED_FOR_PATH:
             return
         self._head += delta
-        match = _PATH_ARGUMENT.search(self._head)
+        match = _TOOL_PATH_ARGUMENT.search(self._head)
         if match is not None:
             self.path = match[1].replace("\\/", "/").replace('\\"', '"').replace("\\\\", "\\")
 
 
-class RuleWatch:
+class RuleViolationWatcher:
     """Watches one session's answers for violations of its conditional rules."""
 
-    def __init__(self, rules: Iterable[Rule], *, repeat_gap_turns: int = 0) -> None:
+    def __init__(self, rules: Iterable[AgentRule], *, repeat_gap_turns: int = 0) -> None:
         self._rules = [rule for rule in rules if rule.activation == "conditional"]
         self._problems: list[str] = []
         self._gap = repeat_gap_turns
@@ -166,7 +166,7 @@ class RuleWatch:
             return None
         tail = self._tails.get(index, "")
         text = tail + delta
-        self._tails[index] = text[-_LOOKBACK_CHARS:]
+        self._tails[index] = text[-_RULE_SEARCH_LOOKBACK_CHARS:]
         for rule in tuple(self._rules):
             if not self._may_match_again(rule) or not self._is_in_scope(rule, part, tool, path):
                 continue
@@ -183,18 +183,20 @@ class RuleWatch:
         told, self._problems = tuple(self._problems), []
         return told
 
-    def _search_conditions(self, rule: Rule, text: str) -> str | None:
+    def _search_conditions(self, rule: AgentRule, text: str) -> str | None:
         """Searches for a rule's conditions. A rule that exceeds a time limit, in one search or in total, is
         disabled."""
         begun = time.monotonic()
         try:
             found = [
-                matched for one in rule.conditions if (matched := search_condition(one, text)) is not None
+                matched
+                for one in rule.conditions
+                if (matched := search_rule_condition(one, text)) is not None
             ]
             self._seconds[rule.name] += time.monotonic() - begun
-            if self._seconds[rule.name] < _MAX_SEARCH_SECONDS:
+            if self._seconds[rule.name] < _MAX_RULE_SEARCH_SECONDS:
                 return found[0] if found else None
-        except PatternTooSlow:
+        except RulePatternTooSlow:
             found = []
         self._rules.remove(rule)
         self._problems.append(
@@ -203,16 +205,16 @@ class RuleWatch:
         )
         return found[0] if found else None
 
-    def _may_match_again(self, rule: Rule) -> bool:
+    def _may_match_again(self, rule: AgentRule) -> bool:
         last = self._last_hit.get(rule.name)
         return last is None or (self._gap > 0 and self._turn - last >= self._gap)
 
     @staticmethod
-    def _is_in_scope(rule: Rule, part: StreamPart, tool: str, path: str) -> bool:
-        return any(scope.covers(part, tool, path) for scope in rule.scopes or DEFAULT_SCOPES)
+    def _is_in_scope(rule: AgentRule, part: StreamPart, tool: str, path: str) -> bool:
+        return any(scope.covers(part, tool, path) for scope in rule.scopes or DEFAULT_RULE_SCOPES)
 
 
-def _is_interrupting(rule: Rule, part: StreamPart) -> bool:
+def _is_interrupting(rule: AgentRule, part: StreamPart) -> bool:
     match rule.interrupt_mode:
         case "always":
             return True
@@ -224,7 +226,7 @@ def _is_interrupting(rule: Rule, part: StreamPart) -> bool:
             return part == "tool"
 
 
-def interruption_text(hit: RuleViolation, *, was_stopped: bool = True) -> str:
+def rule_interruption_text(hit: RuleViolation, *, was_stopped: bool = True) -> str:
     """Returns the message to the model about an answer that violated a rule."""
     rule = hit.rule
     place = f"the rule {rule.name} ({rule.path.as_posix()})"
@@ -237,7 +239,7 @@ def interruption_text(hit: RuleViolation, *, was_stopped: bool = True) -> str:
     return f'{told}\n\n<rule name="{rule.name}">\n{rule.content}\n</rule>'
 
 
-def reminder_text(hit: RuleViolation) -> str:
+def rule_reminder_text(hit: RuleViolation) -> str:
     """Returns the text that precedes a tool's result when its call violated a rule that does not interrupt."""
     rule = hit.rule
     return f'<reminder rule="{rule.name}">\nThis call touches a rule of the project:\n{rule.content}\n</reminder>'

@@ -10,22 +10,22 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
+from app.resources.settings.setting_value_checks import convert_and_check_setting
 from app.resources.settings.settings import (
     SettingKey,
     SettingRefused,
     Settings,
-    find_key,
+    find_setting_key,
+    setting_value_at,
     settings_as_in_file,
-    value_at,
-    with_value,
+    with_setting_value,
 )
-from app.resources.settings.settings_reader import SettingsLayer, SettingsProblem, read_layer
-from app.resources.settings.value_checks import convert_valid
+from app.resources.settings.settings_reader import SettingsLayer, SettingsProblem, read_settings_layer
 from tools.files.watched_files import WatchedFiles
 
 SettingOrigin = Literal["session", "flags", "project", "global"]
-ORIGIN_PRECEDENCE: tuple[SettingOrigin, ...] = ("session", "flags", "project", "global")
+SETTING_ORIGIN_PRECEDENCE: tuple[SettingOrigin, ...] = ("session", "flags", "project", "global")
 SettingsListener = Callable[[Settings], None]
 """A function that is called with the previous settings whenever the settings in force change."""
 
@@ -37,7 +37,11 @@ class EffectiveSettings:
     """The settings in force and their layers. Without `paths` no files are read."""
 
     def __init__(
-        self, paths: Paths | None = None, *, is_trusted: bool = False, flags: Mapping[str, Any] | None = None
+        self,
+        paths: BayouPaths | None = None,
+        *,
+        is_trusted: bool = False,
+        flags: Mapping[str, Any] | None = None,
     ) -> None:
         """`flags` are values by name for this run. Raises `SettingRefused` for an invalid value."""
         self.settings = Settings()
@@ -46,8 +50,13 @@ class EffectiveSettings:
         trusted it."""
         self._paths = paths
         self._is_trusted = is_trusted
-        given = {name: convert_valid(find_key(name), value) for name, value in (flags or {}).items()}
-        self._layers: dict[SettingOrigin, SettingsLayer] = dict.fromkeys(ORIGIN_PRECEDENCE, SettingsLayer())
+        given = {
+            name: convert_and_check_setting(find_setting_key(name), value)
+            for name, value in (flags or {}).items()
+        }
+        self._layers: dict[SettingOrigin, SettingsLayer] = dict.fromkeys(
+            SETTING_ORIGIN_PRECEDENCE, SettingsLayer()
+        )
         self._layers["flags"] = SettingsLayer(values=given)
         self._flaws: dict[SettingOrigin, tuple[SettingsProblem, ...]] = {}
         """The problems of each settings file when it was last read."""
@@ -72,9 +81,11 @@ class EffectiveSettings:
 
     def origin(self, name: str) -> SettingOrigin | None:
         """Returns the first layer that has the setting, or None if the default is in force."""
-        return next((origin for origin in ORIGIN_PRECEDENCE if name in self._layers[origin].values), None)
+        return next(
+            (origin for origin in SETTING_ORIGIN_PRECEDENCE if name in self._layers[origin].values), None
+        )
 
-    def any_from_project(self, *names: str) -> bool:
+    def is_any_set_by_project(self, *names: str) -> bool:
         """Says whether the project's file decides any of these settings."""
         return any(self.origin(name) == "project" for name in names)
 
@@ -82,7 +93,7 @@ class EffectiveSettings:
         """Returns the value of each layer that has the setting, for callers to which the origin matters."""
         return {
             origin: self._layers[origin].values[name]
-            for origin in ORIGIN_PRECEDENCE
+            for origin in SETTING_ORIGIN_PRECEDENCE
             if name in self._layers[origin].values
         }
 
@@ -113,7 +124,10 @@ class EffectiveSettings:
 
     def set(self, name: str, value: Any) -> None:
         """Sets a value for this session, above all files. Raises `SettingRefused`."""
-        mine = {**self._layers["session"].values, name: convert_valid(find_key(name), value)}
+        mine = {
+            **self._layers["session"].values,
+            name: convert_and_check_setting(find_setting_key(name), value),
+        }
         self._layers["session"] = SettingsLayer(values=mine)
         self._merge_layers()
 
@@ -145,9 +159,9 @@ class EffectiveSettings:
             return ()
         return self._read_files(("project",))
 
-    def reload_changed(self) -> tuple[SettingsProblem, ...]:
+    def reload_changed_files(self) -> tuple[SettingsProblem, ...]:
         """Reads the files that have changed. Returns their problems; their valid values are used."""
-        if not self.files.any_changed():
+        if not self.files.has_any_file_changed():
             return ()
         places = self._file_paths
         changed: list[SettingOrigin] = [
@@ -155,10 +169,10 @@ class EffectiveSettings:
         ]
         if "project" in changed and not self.project_counts():
             changed.remove("project")  # the values read while the file was trusted stay
-            self.files.record_state(places["project"])
+            self.files.record_file_state(places["project"])
         return self._read_files(tuple(changed)) if changed else ()
 
-    def without_project(self) -> Settings:
+    def settings_without_project(self) -> Settings:
         """Returns the settings without the project's file."""
         return self._merge_origins(("session", "flags", "global"))
 
@@ -180,10 +194,10 @@ class EffectiveSettings:
         places = self._file_paths
         for origin in reversed(origins):
             file = places[origin]
-            self.files.record_state(file)
+            self.files.record_file_state(file)
             if origin == "project":
                 self._project_file = file
-            layer, problems = read_layer(file, is_project=origin == "project")
+            layer, problems = read_settings_layer(file, is_project=origin == "project")
             found.extend((origin, problem) for problem in problems)
             if layer is not None:  # else the values read before stay
                 self._layers[origin] = _with_former_values(self._layers[origin], layer, problems)
@@ -204,7 +218,7 @@ class EffectiveSettings:
             text = f"{problem.text} {stays} until it is fixed."
         elif problem.kind == "wrong" and (key := _find_key(problem.key)) is not None:
             which = "default" if self.origin(key.name) is None else "previous value"
-            shown = msgspec.json.encode(value_at(self.settings, key)).decode()
+            shown = msgspec.json.encode(setting_value_at(self.settings, key)).decode()
             text = f"{problem.text} The {which} stays in use: {shown}."
         else:
             return problem
@@ -213,7 +227,7 @@ class EffectiveSettings:
     def _merge_layers(self) -> None:
         """Merges the layers, and calls the listeners if the settings have changed."""
         before = self.settings
-        settings = self.settings = self._merge_origins(ORIGIN_PRECEDENCE)
+        settings = self.settings = self._merge_origins(SETTING_ORIGIN_PRECEDENCE)
         if settings != before:
             self._as_in_file = None
             for follower in self._followers:
@@ -223,10 +237,10 @@ class EffectiveSettings:
         settings = Settings()
         layers = [self._layers[origin] for origin in origins]
         for name in {name: None for layer in reversed(layers) for name in layer.values}:
-            key = find_key(name)
+            key = find_setting_key(name)
             said = [layer.values[name] for layer in layers if name in layer.values]
             value = tuple(one for part in reversed(said) for one in part) if key.is_merged_list else said[0]
-            settings = with_value(settings, key, value)
+            settings = with_setting_value(settings, key, value)
         return settings
 
     # Writing
@@ -234,18 +248,18 @@ class EffectiveSettings:
     def _overrides_user_file(self, name: str) -> bool:
         """Says whether flags or the project's file override the user's file for this setting. Lists that add
         up are never overridden."""
-        return self.origin(name) in ("flags", "project") and not find_key(name).is_merged_list
+        return self.origin(name) in ("flags", "project") and not find_setting_key(name).is_merged_list
 
     def _write_value(self, name: str, value: Any, *, is_reset: bool = False) -> None:
         if not self._file_paths:
             return
         # Imported late: few sessions change a settings file.
-        from app.resources.settings.settings_file import set_value, unset_value  # noqa: PLC0415
+        from app.resources.settings.settings_file import remove_setting_from_file, write_setting_to_file  # noqa: PLC0415
 
         if is_reset:
-            unset_value(self._file_paths["global"], name)
+            remove_setting_from_file(self._file_paths["global"], name)
         else:
-            set_value(self._file_paths["global"], name, value)
+            write_setting_to_file(self._file_paths["global"], name, value)
         self._read_files(("global",))
 
 
@@ -265,6 +279,6 @@ def _with_former_values(
 def _find_key(name: str) -> SettingKey | None:
     """Returns the key, or None for the name of a group."""
     try:
-        return find_key(name)
+        return find_setting_key(name)
     except SettingRefused:
         return None

@@ -38,7 +38,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     sessions: agent.SessionSettings = agent.SessionSettings()
     todo: agent.TodoSettings = agent.TodoSettings()
     goal: single.GoalSettings = single.GoalSettings()
-    task: single.TaskSettings = single.TaskSettings()
+    task: single.HelperAgentSettings = single.HelperAgentSettings()
     undo: agent.UndoSettings = agent.UndoSettings()
     compaction: agent.CompactionSettings = agent.CompactionSettings()
     branch_summary: agent.BranchSummarySettings = agent.BranchSummarySettings()
@@ -46,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     retry: agent.RetrySettings = agent.RetrySettings()
     shell: single.ShellSettings = single.ShellSettings()
     resources: agent.ResourceSettings = agent.ResourceSettings()
-    rules: agent.RuleSettings = agent.RuleSettings()
+    rules: agent.AgentRuleSettings = agent.AgentRuleSettings()
     permissions: trust.PermissionSettings = trust.PermissionSettings()
     sandbox: trust.SandboxSettings = trust.SandboxSettings()
     secrets: trust.SecretSettings = trust.SecretSettings()
@@ -60,13 +60,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     notifications: look.NotificationSettings = look.NotificationSettings()
 
 
-FLAT_GROUPS = frozenset(
+FLAT_SETTINGS_GROUPS = frozenset(
     ("model", "interaction", "tools", "sessions", "network", "shell", "resources", "display", "editor")
 )
 """Groups of settings whose keys are at the top level of the file: `defaultModel`, not `model.defaultModel`."""
 
 
-GROUP_TITLES: Mapping[str, str] = {
+SETTINGS_GROUP_TITLES: Mapping[str, str] = {
     "model": "Model",
     "interaction": "Messages and keys",
     "tools": "Tools",
@@ -110,7 +110,7 @@ GROUP_TITLES: Mapping[str, str] = {
 
 SettingUnit = Literal["", "ms", "s", "min", "days", "B", "MB", "tokens", "$"]
 """The unit in which a setting's number is written in the file."""
-_UNIT_BY_SUFFIX: Mapping[str, SettingUnit] = {
+_UNIT_BY_SETTING_NAME_SUFFIX: Mapping[str, SettingUnit] = {
     "ms": "ms",
     "seconds": "s",
     "minutes": "min",
@@ -151,20 +151,20 @@ class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def group(self) -> str:
         """The heading of the setting's group."""
-        return GROUP_TITLES[self.attributes[0]]
+        return SETTINGS_GROUP_TITLES[self.attributes[0]]
 
 
 @cache
-def all_keys() -> tuple[SettingKey, ...]:
+def all_setting_keys() -> tuple[SettingKey, ...]:
     """Returns all settings in the order of their groups."""
     found: list[SettingKey] = []
     for field in msgspec.structs.fields(Settings):
-        path = () if field.name in FLAT_GROUPS else (field.encode_name,)
+        path = () if field.name in FLAT_SETTINGS_GROUPS else (field.encode_name,)
         found += _group_keys(field.type, field.default, path, (field.name,))
     return tuple(found)
 
 
-def find_key(name: str) -> SettingKey:
+def find_setting_key(name: str) -> SettingKey:
     """Returns the key named `name` (`bash.autoBackground.thresholdMs`). Raises `SettingRefused`."""
     key = _keys_by_name().get(name)
     if key is None:
@@ -174,10 +174,10 @@ def find_key(name: str) -> SettingKey:
 
 @cache
 def _keys_by_name() -> Mapping[str, SettingKey]:
-    return {key.name: key for key in all_keys()}
+    return {key.name: key for key in all_setting_keys()}
 
 
-def convert_value(key: SettingKey, value: Any) -> Any:
+def convert_setting_value(key: SettingKey, value: Any) -> Any:
     """Converts `value` to the type of the setting. Raises `SettingRefused` if that fails."""
     try:
         return msgspec.convert(value, key.type)
@@ -185,7 +185,7 @@ def convert_value(key: SettingKey, value: Any) -> Any:
         raise SettingRefused(f"{key.name}: {_explain_problem(problem, key)}") from None
 
 
-def value_at(settings: Settings, key: SettingKey) -> Any:
+def setting_value_at(settings: Settings, key: SettingKey) -> Any:
     """Returns a setting's value in the form of the file."""
     value: Any = settings
     for attribute in key.attributes:
@@ -193,7 +193,7 @@ def value_at(settings: Settings, key: SettingKey) -> Any:
     return msgspec.to_builtins(value)
 
 
-def with_value(settings: Settings, key: SettingKey, value: Any) -> Settings:
+def with_setting_value(settings: Settings, key: SettingKey, value: Any) -> Settings:
     """Returns `settings` with one value replaced; `value` must be converted already."""
     return _replace_nested(settings, key.attributes, value)
 
@@ -203,7 +203,7 @@ def settings_as_in_file(settings: Settings) -> dict[str, Any]:
     document: dict[str, Any] = {}
     for field in msgspec.structs.fields(Settings):
         group = msgspec.to_builtins(getattr(settings, field.name))
-        document.update(group if field.name in FLAT_GROUPS else {field.encode_name: group})
+        document.update(group if field.name in FLAT_SETTINGS_GROUPS else {field.encode_name: group})
     return document
 
 
@@ -255,7 +255,7 @@ def _group_keys(
 
 def _unit_of(attributes: tuple[str, ...]) -> SettingUnit:
     for attribute in reversed(attributes):
-        unit = _UNIT_BY_SUFFIX.get(attribute.rpartition("_")[2])
+        unit = _UNIT_BY_SETTING_NAME_SUFFIX.get(attribute.rpartition("_")[2])
         if unit is not None:
             return unit
     return ""

@@ -1,6 +1,6 @@
 """The settings of the agent: model, messages, tools, sessions, compaction, network, resources.
 
-Each group describes its keys; `settings` composes the groups. The keys of `FLAT_GROUPS` are at the top
+Each group describes its keys; `settings` composes the groups. The keys of `FLAT_SETTINGS_GROUPS` are at the top
 level of the file, those of other groups under the group's key."""
 
 from typing import Annotated, Literal
@@ -362,7 +362,7 @@ class UndoSettings(SettingsGroup, frozen=True, kw_only=True):
     ] = "ask"
 
 
-class ModelCompaction(SettingsGroup, frozen=True, kw_only=True):
+class ModelCompactionSettings(SettingsGroup, frozen=True, kw_only=True):
     """Compaction limits of one model; null uses the general limit."""
 
     reserve_tokens: Annotated[int, Meta(ge=0)] | None = None
@@ -404,7 +404,7 @@ class CompactionSettings(SettingsGroup, frozen=True, kw_only=True):
         ),
     ] = None
     model_overrides: Annotated[
-        dict[str, ModelCompaction],
+        dict[str, ModelCompactionSettings],
         Meta(title="Compaction limits per model", description="Reserve and kept tokens by `provider/model`."),
     ] = {}
 
@@ -534,7 +534,7 @@ class ResourceSettings(SettingsGroup, frozen=True, kw_only=True):
     ] = True
 
 
-class RuleSettings(SettingsGroup, frozen=True, kw_only=True):
+class AgentRuleSettings(SettingsGroup, frozen=True, kw_only=True):
     """Rule files that instruct the agent."""
 
     enabled: Annotated[

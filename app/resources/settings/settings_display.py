@@ -175,7 +175,7 @@ class EditorSettings(SettingsGroup, frozen=True, kw_only=True):
     ] = 1000
 
 
-class SegmentLook(SettingsGroup, frozen=True, kw_only=True):
+class FooterSegmentSettings(SettingsGroup, frozen=True, kw_only=True):
     """Colour and visibility of one footer segment."""
 
     tone: Annotated[
@@ -216,7 +216,7 @@ class FooterSettings(SettingsGroup, frozen=True, kw_only=True):
         "thinking",
     )
     looks: Annotated[
-        dict[FooterSegment, SegmentLook],
+        dict[FooterSegment, FooterSegmentSettings],
         Meta(title="Footer colours", description="Colour of single footer parts, and when they are shown."),
     ] = {}  # noqa: RUF012  (a struct's: copied for each)
     header: Annotated[bool, Meta(title="Header", description="Show the header line.")] = True

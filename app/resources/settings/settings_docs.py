@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from app.resources.settings.settings import SettingKey, Settings, all_keys
+from app.resources.settings.settings import SettingKey, Settings, all_setting_keys
 from app.resources.text_files import write_text
 
-PAGE_FILE = "docs/settings.md"
-SCHEMA_FILE = "docs/settings.schema.json"
+SETTINGS_PAGE_FILE = "docs/settings.md"
+SETTINGS_SCHEMA_FILE = "docs/settings.schema.json"
 
-_TYPE_NAMES = {"boolean": "true or false", "integer": "whole number", "string": "text"}
-_INTRODUCTION = """# Settings
+_SETTING_TYPE_NAMES = {"boolean": "true or false", "integer": "whole number", "string": "text"}
+_SETTINGS_PAGE_INTRODUCTION = """# Settings
 
 Every setting, for looking it up; `/settings` shows and changes them. A short `settings.json`:
 
@@ -41,10 +41,10 @@ Generated from `app/resources/settings/` by `python -m app.resources.settings.se
 """
 
 
-def page_text() -> str:
+def settings_page_text() -> str:
     """Returns the content of docs/settings.md."""
-    lines = [_INTRODUCTION]
-    table = all_keys()
+    lines = [_SETTINGS_PAGE_INTRODUCTION]
+    table = all_setting_keys()
     for field in msgspec.structs.fields(Settings):
         own = [key for key in table if key.attributes[0] == field.name]
         lines.append(f"## {own[0].group}\n")
@@ -55,7 +55,7 @@ def page_text() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def schema_text() -> str:
+def settings_schema_text() -> str:
     """Returns the content of docs/settings.schema.json."""
     root: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -64,7 +64,7 @@ def schema_text() -> str:
         "properties": {"$schema": {"type": "string"}},
     }
     definitions: dict[str, Any] = {}
-    for key in all_keys():
+    for key in all_setting_keys():
         described, more = msgspec.json.schema_components([key.type], ref_template="#/$defs/{name}")
         definitions.update(more)
         here = root
@@ -112,7 +112,7 @@ def _schema_in_words(described: dict[str, Any]) -> str:
             if isinstance(inner, dict) and "$ref" not in inner
             else "object"
         )
-    words = _TYPE_NAMES.get(str(kind), str(kind))
+    words = _SETTING_TYPE_NAMES.get(str(kind), str(kind))
     low, high = described.get("minimum"), described.get("maximum")
     if low is not None and high is not None:
         return f"{words} {low} to {high}"
@@ -121,8 +121,8 @@ def _schema_in_words(described: dict[str, Any]) -> str:
 
 def main() -> None:
     home = Path(__file__).resolve().parents[3]
-    write_text(home / PAGE_FILE, page_text())
-    write_text(home / SCHEMA_FILE, schema_text())
+    write_text(home / SETTINGS_PAGE_FILE, settings_page_text())
+    write_text(home / SETTINGS_SCHEMA_FILE, settings_schema_text())
 
 
 if __name__ == "__main__":

@@ -8,11 +8,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.hook_files import HOOKS_KEY, HOOKS_OFF_KEY, STATUS_LINE_KEY
-from app.resources.settings.settings import SettingKey, SettingRefused, all_keys, convert_value
-from app.resources.settings.value_checks import invalid_parts
+from app.resources.hook_files import HOOKS_OFF_SETTING_KEY, HOOKS_SETTING_KEY, STATUS_LINE_SETTING_KEY
+from app.resources.settings.setting_value_checks import invalid_setting_parts
+from app.resources.settings.settings import (
+    SettingKey,
+    SettingRefused,
+    all_setting_keys,
+    convert_setting_value,
+)
 from app.resources.text_files import read_text
-from app.values.json_comments import JsonSyntaxError, parse_json_with_comments, value_positions
+from app.values.json_comments import JsonSyntaxError, json_value_positions, parse_json_with_comments
 from app.values.user_errors import FileError
 
 ProblemKind = Literal["broken", "wrong", "partly", "unknown", "ignored"]
@@ -42,7 +47,7 @@ class SettingsLayer(msgspec.Struct, frozen=True, kw_only=True):
     """The unknown top-level keys of the file with their values, which extensions may read."""
 
 
-def read_layer(
+def read_settings_layer(
     file: Path, *, is_project: bool = False
 ) -> tuple[SettingsLayer | None, tuple[SettingsProblem, ...]]:
     """Returns the valid values of a file and its problems. The layer is None if the whole file is unusable."""
@@ -65,7 +70,7 @@ def read_layer(
     return SettingsLayer(values=reading.values, extra=reading.extra), tuple(reading.problems)
 
 
-_KEYS_READ_ELSEWHERE = ("$schema", HOOKS_KEY, HOOKS_OFF_KEY, STATUS_LINE_KEY)
+_SETTING_KEYS_READ_ELSEWHERE = ("$schema", HOOKS_SETTING_KEY, HOOKS_OFF_SETTING_KEY, STATUS_LINE_SETTING_KEY)
 """Top-level keys of the file that are no settings; `app.resources.hook_files` reads the hooks."""
 
 
@@ -80,7 +85,7 @@ class _FileReader:
         self._text = text
         self._is_project = is_project
         self._places: Mapping[Any, Any] | None = None
-        self._keys = {key.path: key for key in all_keys()}
+        self._keys = {key.path: key for key in all_setting_keys()}
         self._branches = {path[:end] for path in self._keys for end in range(1, len(path))}
 
     def read_data(self, data: dict[str, Any], path: tuple[str, ...]) -> None:
@@ -96,7 +101,7 @@ class _FileReader:
                     self._report_problem(
                         "wrong", where, f"{'.'.join(where)} must be an object. It is ignored."
                     )
-            elif path or name not in _KEYS_READ_ELSEWHERE:
+            elif path or name not in _SETTING_KEYS_READ_ELSEWHERE:
                 if not path:
                     self.extra[name] = value
                 self._report_problem("unknown", where, self._unknown_key_text(where))
@@ -107,11 +112,11 @@ class _FileReader:
             self._report_problem("ignored", key.path, text)
             return
         try:
-            held = self.values[key.name] = convert_value(key, value)
+            held = self.values[key.name] = convert_setting_value(key, value)
         except SettingRefused as problem:
             self._report_problem("wrong", key.path, f"{problem}.")
             return
-        for flaw in invalid_parts(key, held):
+        for flaw in invalid_setting_parts(key, held):
             self._report_problem(
                 "partly", (*key.path, flaw.at), f"{key.name}: {flaw.text}. It is ignored.", key.name
             )
@@ -129,7 +134,7 @@ class _FileReader:
     ) -> None:
         """Adds a problem; `key` names the setting if the place is inside its value."""
         if self._places is None:  # only a problem needs them
-            self._places = value_positions(self._text)
+            self._places = json_value_positions(self._text)
         spot = self._places.get(where)
         line = spot.line if spot else 0
         self.problems.append(

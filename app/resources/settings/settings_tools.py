@@ -8,7 +8,7 @@ from msgspec import Meta
 from app.resources.settings.settings_agent import SettingsGroup
 
 
-class AutoBackground(SettingsGroup, frozen=True, kw_only=True):
+class AutoBackgroundSettings(SettingsGroup, frozen=True, kw_only=True):
     """When a long command becomes a background job."""
 
     threshold_ms: Annotated[
@@ -23,14 +23,14 @@ class AutoBackground(SettingsGroup, frozen=True, kw_only=True):
     ] = 120_000
 
 
-class InterceptorRule(SettingsGroup, frozen=True, kw_only=True):
+class BashInterceptorRule(SettingsGroup, frozen=True, kw_only=True):
     pattern: str
     tool: str
     message: str
     ignore_case: bool = False
 
 
-class Interceptor(SettingsGroup, frozen=True, kw_only=True):
+class BashInterceptorSettings(SettingsGroup, frozen=True, kw_only=True):
     """Answers to shell commands that have a better tool."""
 
     enabled: Annotated[
@@ -42,7 +42,7 @@ class Interceptor(SettingsGroup, frozen=True, kw_only=True):
         ),
     ] = False
     rules: Annotated[
-        tuple[InterceptorRule, ...],
+        tuple[BashInterceptorRule, ...],
         Meta(
             title="Redirection rules",
             description="Your own rules, checked before the built-in ones: a regular expression for the start of a "
@@ -54,8 +54,8 @@ class Interceptor(SettingsGroup, frozen=True, kw_only=True):
 class BashSettings(SettingsGroup, frozen=True, kw_only=True):
     """The tool that runs shell commands."""
 
-    auto_background: AutoBackground = AutoBackground()
-    interceptor: Interceptor = Interceptor()
+    auto_background: AutoBackgroundSettings = AutoBackgroundSettings()
+    interceptor: BashInterceptorSettings = BashInterceptorSettings()
     default_timeout_seconds: Annotated[
         int,
         Meta(
@@ -185,7 +185,7 @@ class WebSettings(SettingsGroup, frozen=True, kw_only=True):
     ] = ()
 
 
-class TaskSettings(SettingsGroup, frozen=True, kw_only=True):
+class HelperAgentSettings(SettingsGroup, frozen=True, kw_only=True):
     """Helper agents, and the limits of each."""
 
     enabled: Annotated[

@@ -12,15 +12,15 @@ from pathlib import Path
 
 MAX_FINGERPRINT_FILES = 3000
 MAX_FINGERPRINT_BYTES = 64 * 1024 * 1024
-_CHUNK_BYTES = 1 << 20
+_HASH_CHUNK_BYTES = 1 << 20
 
 
-class TooLargeToCheck(Exception):
+class ContentTooLargeToHash(Exception):
     """Raised if the content exceeds a limit, which the message names."""
 
 
 def fingerprint(path: Path, *, is_limited: bool = True) -> str:
-    """Returns the hash of a file, or of all files below a folder with their names. Raises `TooLargeToCheck` if
+    """Returns the hash of a file, or of all files below a folder with their names. Raises `ContentTooLargeToHash` if
     `is_limited`."""
     whole = hashlib.sha256()
     left = MAX_FINGERPRINT_BYTES if is_limited else sys.maxsize
@@ -35,7 +35,7 @@ def fingerprint(path: Path, *, is_limited: bool = True) -> str:
     return whole.hexdigest()[:32]
 
 
-def text_fingerprint(text: str) -> str:
+def hash_of_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -61,7 +61,7 @@ def _files_below(path: Path, most: int) -> Iterator[tuple[str, Path]]:
         for entry in entries:
             count += 1
             if count > most:
-                raise TooLargeToCheck(f"more than {MAX_FINGERPRINT_FILES:,} files")
+                raise ContentTooLargeToHash(f"more than {MAX_FINGERPRINT_FILES:,} files")
             below, told = folder / entry, f"{name}/{entry}"
             if not below.is_dir():
                 yield told, below
@@ -71,15 +71,15 @@ def _files_below(path: Path, most: int) -> Iterator[tuple[str, Path]]:
 
 
 def _file_digest(file: Path, most: int) -> tuple[int, bytes]:
-    """Returns size and hash of a file, without blocking on pipes. Raises `OSError` and `TooLargeToCheck`."""
+    """Returns size and hash of a file, without blocking on pipes. Raises `OSError` and `ContentTooLargeToHash`."""
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb", buffering=0) as opened:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return 0, b"no regular file"
         digest, size = hashlib.sha256(), 0
-        while piece := opened.read(_CHUNK_BYTES):
+        while piece := opened.read(_HASH_CHUNK_BYTES):
             size += len(piece)
             if size > most:
-                raise TooLargeToCheck(f"more than {MAX_FINGERPRINT_BYTES // (1024 * 1024)} MB")
+                raise ContentTooLargeToHash(f"more than {MAX_FINGERPRINT_BYTES // (1024 * 1024)} MB")
             digest.update(piece)
     return size, digest.digest()

@@ -12,45 +12,54 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.command_files import COMMANDS_FOLDER, command_files, shell_parts
+from app.resources.claude_command_files import CLAUDE_COMMANDS_FOLDER, command_files, shell_commands_in_body
 from app.resources.context_files import project_context_files
-from app.resources.context_imports import follow_imports, project_imports_test
-from app.resources.hook_files import HOOKS_KEY, STATUS_LINE_KEY, project_hook_files, read_hook_file
-from app.resources.paths import Paths, folders_up_to
-from app.resources.server_files import project_server_files, read_servers, user_servers_file
+from app.resources.context_imports import make_project_import_test, read_context_file_imports
+from app.resources.hook_files import (
+    HOOKS_SETTING_KEY,
+    STATUS_LINE_SETTING_KEY,
+    project_hook_files,
+    read_hook_file,
+)
+from app.resources.mcp_server_files import (
+    project_mcp_server_files,
+    read_mcp_server_file,
+    user_mcp_servers_file,
+)
+from app.resources.paths import BayouPaths, folders_up_to_project_top
 from app.resources.skills import SHARED_SKILL_FOLDERS
 from app.resources.text_files import read_text
 from app.resources.trust.content_fingerprint import (
     MAX_FINGERPRINT_FILES,
-    TooLargeToCheck,
+    ContentTooLargeToHash,
     fingerprint,
-    text_fingerprint,
+    hash_of_text,
 )
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from app.values.user_errors import FileError
-from tools.files.existence import exists, is_dir, is_file
+from tools.files.path_existence import exists, is_dir, is_file
 from tools.git.git_repository import find_repository
-from tools.patterns import late
-from tools.text import reveal_hidden_characters
+from tools.lazy_patterns import lazy_regex
+from tools.text_sanitizing import reveal_hidden_characters
 
 ProjectItemKind = Literal[
     "extension", "settings", "command", "hook", "server", "prompt", "rules", "models", "git"
 ]
-_PATH_SETTINGS = (
+_SETTINGS_THAT_NAME_PATHS = (
     *("extensions", "skills", "prompts", "themes"),
     *("eval.python", "shellPath", "externalEditor", "shellCommandPrefix"),
 )
 """Settings whose values may contain paths."""
-_MAX_SHOWN_CHARS = 10_000
+_MAX_SHOWN_ITEM_CHARS = 10_000
 """The maximum number of characters of one value that are shown."""
-_CURRENT_FOLDER_PATTERN = late(r"\$\(\s*pwd(?:\s+-\w)?\s*\)|`\s*pwd(?:\s+-\w)?\s*`|~\+(?=/|\s|$)")
-_VARIABLE_PATTERN = late(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z_]\w*))")
-_GLOB_CHARACTERS = late(r"[*?\[]")
+_CURRENT_FOLDER_PATTERN = lazy_regex(r"\$\(\s*pwd(?:\s+-\w)?\s*\)|`\s*pwd(?:\s+-\w)?\s*`|~\+(?=/|\s|$)")
+_SHELL_VARIABLE_PATTERN = lazy_regex(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z_]\w*))")
+_GLOB_CHARACTERS = lazy_regex(r"[*?\[]")
 _MOST_STEPS, _MOST_PATTERNS = 3, 20
 """Limits on wildcards per pattern and on patterns, so that no large folder is walked before the question."""
 
 
-class ProjectItem(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectTrustItem(msgspec.Struct, frozen=True, kw_only=True):
     """One item that trusting the project lets run or come into force."""
 
     kind: ProjectItemKind
@@ -81,16 +90,16 @@ class ProjectItem(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kind} {reveal_hidden_characters(self.path)} {self.display_text}".rstrip()
 
 
-def project_items(paths: Paths) -> tuple[ProjectItem, ...]:
+def project_items(paths: BayouPaths) -> tuple[ProjectTrustItem, ...]:
     """Returns the project's items; those that start something come first."""
     return tuple(
         sorted(map(_shorten_detail, _TrustItemCollector(paths).items()), key=lambda item: not item.runs_code)
     )
 
 
-def _shorten_detail(item: ProjectItem) -> ProjectItem:
+def _shorten_detail(item: ProjectTrustItem) -> ProjectTrustItem:
     """Shortens a detail that is too long to read, and marks the item as too large to check."""
-    if len(item.detail) <= _MAX_SHOWN_CHARS:
+    if len(item.detail) <= _MAX_SHOWN_ITEM_CHARS:
         return item
     begin = f"{item.detail[:200]} …"
     return msgspec.structs.replace(item, detail=begin, exceeded_limit=f"{len(item.detail):,} characters")
@@ -99,15 +108,15 @@ def _shorten_detail(item: ProjectItem) -> ProjectItem:
 class _TrustItemCollector:
     """Collects the items of one project."""
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: BayouPaths) -> None:
         self._paths = paths
         self._project = paths.project_dir
         self._top = paths.top
         self._patterns = 0
-        self._known: dict[str, str | TooLargeToCheck] = {}
+        self._known: dict[str, str | ContentTooLargeToHash] = {}
         """Fingerprints by resolved path, cached so that a file with several names is read once."""
 
-    def items(self) -> Iterator[ProjectItem]:
+    def items(self) -> Iterator[ProjectTrustItem]:
         yield from self._extension_items()
         yield from self._setting_items()
         yield from self._hook_items()
@@ -116,13 +125,13 @@ class _TrustItemCollector:
                 yield self._make_item("prompt", self._project / name, "replaces or extends the system prompt")
         models = self._project / "models.json"
         if is_file(models):
-            yield self._make_item("models", models, programs_and_addresses(models))
+            yield self._make_item("models", models, programs_and_addresses_in_json(models))
         yield from self._server_items()
         for name in ("skills", "prompts", "agents", "rules", "themes"):
             if _is_not_empty(self._project / name):
                 own: ProjectItemKind = "rules" if name == "rules" else "prompt"
                 yield self._make_item(own, self._project / name, f"the project's own {name}")
-        for folder in folders_up_to(self._paths.cwd, self._top):
+        for folder in folders_up_to_project_top(self._paths.cwd, self._top):
             for name in SHARED_SKILL_FOLDERS:
                 if _is_not_empty(folder / name / "skills"):
                     yield self._make_item("prompt", folder / name / "skills", "the project's own skills")
@@ -134,7 +143,7 @@ class _TrustItemCollector:
         yield from self._foreign_rule_items()
         yield from self._repository_items()
 
-    def _extension_items(self) -> Iterator[ProjectItem]:
+    def _extension_items(self) -> Iterator[ProjectTrustItem]:
         folder = self._project / "extensions"
         try:
             entries = sorted(folder.iterdir())
@@ -146,7 +155,7 @@ class _TrustItemCollector:
                 "extension", path, "Python code" if is_code else "is in the extensions folder"
             )
 
-    def _setting_items(self) -> Iterator[ProjectItem]:
+    def _setting_items(self) -> Iterator[ProjectTrustItem]:
         file = self._paths.project_settings_file
         try:
             text = read_text(file)
@@ -157,28 +166,28 @@ class _TrustItemCollector:
             return
         if text is None:
             return
-        from app.resources.settings.settings import all_keys  # noqa: PLC0415  (only a project with settings pays for the table)
+        from app.resources.settings.settings import all_setting_keys  # noqa: PLC0415  (only a project with settings pays for the table)
 
         yield self._make_item("settings", file, "the project's settings")
-        known = {key.path: key for key in all_keys()}
+        known = {key.path: key for key in all_setting_keys()}
         named: dict[str, str] = {}
         for path, value in _leaf_settings(data, (), set(known)):
-            if path[0] in (HOOKS_KEY, STATUS_LINE_KEY):
+            if path[0] in (HOOKS_SETTING_KEY, STATUS_LINE_SETTING_KEY):
                 continue  # each hook and the status line are separate items
             key, name = known.get(path), ".".join(path)
             shown = json.dumps(value, ensure_ascii=False)
-            yield ProjectItem(
+            yield ProjectTrustItem(
                 kind="command" if key is not None and key.runs else "settings",
                 path=self._display_path(file),
                 detail=f"{name} = {shown}",
-                fingerprint=text_fingerprint(shown),
+                fingerprint=hash_of_text(shown),
             )
-            if name in _PATH_SETTINGS:
+            if name in _SETTINGS_THAT_NAME_PATHS:
                 named.update((word, name) for word in self._possible_paths(value))
         for word, name in named.items():
             yield from self._named_file_items(word, name)
 
-    def _hook_items(self) -> Iterator[ProjectItem]:
+    def _hook_items(self) -> Iterator[ProjectTrustItem]:
         """Yields one item per hook, and the files in the project that its command names, as scripts are."""
         named: dict[str, None] = {}
         for file in project_hook_files(self._paths):
@@ -186,20 +195,20 @@ class _TrustItemCollector:
                 continue
             read = read_hook_file(file, is_project=True)
             for hook in read.hooks:
-                yield ProjectItem(
+                yield ProjectTrustItem(
                     kind="hook",
                     path=self._display_path(file),
                     detail=hook.detail,
-                    fingerprint=text_fingerprint(f"{hook.detail}\0{hook.timeout_seconds}"),
+                    fingerprint=hash_of_text(f"{hook.detail}\0{hook.timeout_seconds}"),
                 )
                 named.update(dict.fromkeys(self._possible_paths(hook.command_line)))
             if read.status_line is not None:
                 command = read.status_line.command
-                yield ProjectItem(
+                yield ProjectTrustItem(
                     kind="hook",
                     path=self._display_path(file),
-                    detail=f"{STATUS_LINE_KEY}: {command}",
-                    fingerprint=text_fingerprint(command),
+                    detail=f"{STATUS_LINE_SETTING_KEY}: {command}",
+                    fingerprint=hash_of_text(command),
                 )
                 named.update(dict.fromkeys(self._possible_paths(command)))
             if not read.hooks and read.problems:
@@ -244,7 +253,7 @@ class _TrustItemCollector:
             return
         yield from map(str, found)
 
-    def _named_file_items(self, word: str, setting: str) -> Iterator[ProjectItem]:
+    def _named_file_items(self, word: str, setting: str) -> Iterator[ProjectTrustItem]:
         """Yields the file or folder that a setting names. Programs outside the project are left out, because
         the project cannot change them."""
         path = self._paths.home / word[2:] if word.startswith("~/") else self._paths.cwd / word
@@ -252,35 +261,35 @@ class _TrustItemCollector:
         if exists(path) and not (is_program and not path.is_relative_to(self._top)):
             yield self._make_item("command" if is_program else "extension", path, f"named by {setting}")
 
-    def _server_items(self) -> Iterator[ProjectItem]:
+    def _server_items(self) -> Iterator[ProjectTrustItem]:
         """Yields one item per server, so that a later question names the servers that changed."""
-        files = [path for path in project_server_files(self._paths) if exists(path)]
+        files = [path for path in project_mcp_server_files(self._paths) if exists(path)]
         if not files:
             return
         from app.resources.trust.project_servers import project_servers  # noqa: PLC0415  (most projects bring none)
 
         for file in files:
-            if file == user_servers_file(self._paths) or self._paths.symlink_escape(file):
+            if file == user_mcp_servers_file(self._paths) or self._paths.symlink_escape(file):
                 continue  # the user's own file, and files that are not read anyway
-            for each in project_servers(read_servers(file)):
-                yield ProjectItem(
+            for each in project_servers(read_mcp_server_file(file)):
+                yield ProjectTrustItem(
                     kind="server",
                     path=self._display_path(file),
                     detail=each.detail,
-                    fingerprint=text_fingerprint(each.content),
+                    fingerprint=hash_of_text(each.content),
                     exceeded_limit=each.exceeded_limit,
                 )
 
-    def _command_items(self) -> Iterator[ProjectItem]:
+    def _command_items(self) -> Iterator[ProjectTrustItem]:
         """Yields one item per command file, with the commands of the shell that it runs."""
-        folder = self._paths.cwd / COMMANDS_FOLDER
+        folder = self._paths.cwd / CLAUDE_COMMANDS_FOLDER
         if self._paths.cwd == self._paths.home:
             return
         for name, file in command_files(folder):
             if self._paths.symlink_escape(file):
                 continue
             try:
-                runs = shell_parts(read_text(file) or "")
+                runs = shell_commands_in_body(read_text(file) or "")
             except FileError:
                 continue
             words = "; ".join(runs)
@@ -288,7 +297,7 @@ class _TrustItemCollector:
                 "command" if runs else "prompt", file, f"/{name}{f' runs {words}' if runs else ''}"
             )
 
-    def _context_import_items(self) -> Iterator[ProjectItem]:
+    def _context_import_items(self) -> Iterator[ProjectTrustItem]:
         """Yields one item per import of a context file, with the text of the imported page. Of a context file, which
         is read without trust, only the name counts."""
         context_files = project_context_files(self._paths)
@@ -299,54 +308,54 @@ class _TrustItemCollector:
                 continue
             if "@" not in text:
                 continue
-            imported = follow_imports(
-                file, text, home=self._paths.home, may_import=project_imports_test(self._paths)
+            imported = read_context_file_imports(
+                file, text, home=self._paths.home, may_import=make_project_import_test(self._paths)
             )
             for one in imported.files:
                 detail = f"imports {self._display_path(one.path)}"
                 text = "" if one.path in context_files else one.text
-                yield ProjectItem(
+                yield ProjectTrustItem(
                     kind="prompt",
                     path=self._display_path(file),
                     detail=detail,
-                    fingerprint=text_fingerprint(f"{detail}\0{text}"),
+                    fingerprint=hash_of_text(f"{detail}\0{text}"),
                 )
 
-    def _foreign_rule_items(self) -> Iterator[ProjectItem]:
+    def _foreign_rule_items(self) -> Iterator[ProjectTrustItem]:
         cwd = self._paths.cwd
         places = [cwd / ".cursor" / "rules", cwd / ".windsurf" / "rules"]
-        places += [folder / ".clinerules" for folder in folders_up_to(cwd, self._top)]
+        places += [folder / ".clinerules" for folder in folders_up_to_project_top(cwd, self._top)]
         for place in places:
             if is_file(place) or _is_not_empty(place):
                 yield self._make_item("rules", place, "rules written for another agent")
 
-    def _repository_items(self) -> Iterator[ProjectItem]:
+    def _repository_items(self) -> Iterator[ProjectTrustItem]:
         """Yields the programs that git would start, in added folders too: undo and maps call git there."""
         for folder in (self._paths.cwd, *self._paths.added_folders.paths):
             repository = find_repository(folder)
             for oddity in repository.risky_settings(self._paths.home) if repository is not None else ():
-                yield ProjectItem(
+                yield ProjectTrustItem(
                     kind="git",
                     path=self._display_path(oddity.file),
                     detail=oddity.text,
-                    fingerprint=text_fingerprint(oddity.text),
+                    fingerprint=hash_of_text(oddity.text),
                 )
 
-    def _make_item(self, kind: ProjectItemKind, path: Path, detail: str) -> ProjectItem:
+    def _make_item(self, kind: ProjectItemKind, path: Path, detail: str) -> ProjectTrustItem:
         mark = self._file_fingerprint(path)
-        if isinstance(mark, TooLargeToCheck):
-            return ProjectItem(
+        if isinstance(mark, ContentTooLargeToHash):
+            return ProjectTrustItem(
                 kind=kind, path=self._display_path(path), detail=detail, exceeded_limit=str(mark)
             )
-        return ProjectItem(kind=kind, path=self._display_path(path), detail=detail, fingerprint=mark)
+        return ProjectTrustItem(kind=kind, path=self._display_path(path), detail=detail, fingerprint=mark)
 
-    def _file_fingerprint(self, path: Path) -> "str | TooLargeToCheck":
+    def _file_fingerprint(self, path: Path) -> "str | ContentTooLargeToHash":
         real = os.path.realpath(path)
         key = f"{path.name}\0{real}"
         if key not in self._known:
             try:
                 self._known[key] = fingerprint(path)
-            except TooLargeToCheck as problem:
+            except ContentTooLargeToHash as problem:
                 self._known[key] = problem
         return self._known[key]
 
@@ -382,7 +391,7 @@ def shell_words(command: str, variables: Mapping[str, str]) -> Iterator[str]:
         name = match["braced"] or match["bare"]
         return variables.get(name, match[0])
 
-    text = _VARIABLE_PATTERN.sub(value, _CURRENT_FOLDER_PATTERN.sub(variables.get("PWD", "."), command))
+    text = _SHELL_VARIABLE_PATTERN.sub(value, _CURRENT_FOLDER_PATTERN.sub(variables.get("PWD", "."), command))
     try:
         words = shlex.split(re.sub(r"[;&|<>()`]", " ", text))
     except ValueError:
@@ -392,7 +401,7 @@ def shell_words(command: str, variables: Mapping[str, str]) -> Iterator[str]:
         yield from (part for part in (word, rest if is_set and name else "") if part)
 
 
-def programs_and_addresses(file: Path) -> str:
+def programs_and_addresses_in_json(file: Path) -> str:
     """Returns the `!command` values, server commands and addresses in a JSON file; empty if there are none."""
     try:
         data = parse_json_with_comments(read_text(file) or "{}")

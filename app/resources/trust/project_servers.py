@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from app.resources.server_files import SERVERS_KEY, UncheckedServers
+from app.resources.mcp_server_files import MCP_SERVERS_KEY, UncheckedMcpServers
 
-_MAX_SERVERS = 100
-_VARIABLE_REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)")
+_MAX_LISTED_MCP_SERVERS = 100
+_ENVIRONMENT_VARIABLE_REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)")
 
 
-class ProjectServer(msgspec.Struct, frozen=True, kw_only=True):
+class ProjectMcpServer(msgspec.Struct, frozen=True, kw_only=True):
     """A server's line in the trust question."""
 
     detail: str
@@ -27,18 +27,18 @@ class ProjectServer(msgspec.Struct, frozen=True, kw_only=True):
     exceeded_limit: str = ""
 
 
-def project_servers(written: UncheckedServers) -> Iterator[ProjectServer]:
+def project_servers(written: UncheckedMcpServers) -> Iterator[ProjectMcpServer]:
     """Yields each server of a file, or a single item if the file is unusable."""
     if written.fault:
-        yield ProjectServer(detail=f"cannot be used: {written.fault}", content=written.text)
+        yield ProjectMcpServer(detail=f"cannot be used: {written.fault}", content=written.text)
         return
-    if len(written.entries) > _MAX_SERVERS:
+    if len(written.entries) > _MAX_LISTED_MCP_SERVERS:
         count = f"{len(written.entries):,} servers"
-        yield ProjectServer(detail=f"{SERVERS_KEY} …", content=written.text, exceeded_limit=count)
+        yield ProjectMcpServer(detail=f"{MCP_SERVERS_KEY} …", content=written.text, exceeded_limit=count)
         return
     for name, entry in written.entries.items():
         content = json.dumps([name, entry], ensure_ascii=False, sort_keys=True)
-        yield ProjectServer(detail=f"{name}: {_server_text(entry)}", content=content)
+        yield ProjectMcpServer(detail=f"{name}: {_server_text(entry)}", content=content)
 
 
 def _server_text(entry: Any) -> str:
@@ -51,7 +51,9 @@ def _server_text(entry: Any) -> str:
         values = entry.get(key)
         if isinstance(values, dict) and values:
             parts.append(f"{words} {', '.join(map(str, values))}")
-    reads = sorted({name for text in _texts_in(entry) for name in _VARIABLE_REFERENCE.findall(text)})
+    reads = sorted(
+        {name for text in _texts_in(entry) for name in _ENVIRONMENT_VARIABLE_REFERENCE.findall(text)}
+    )
     if reads:
         parts.append(f"reads {', '.join(f'${name}' for name in reads)}")
     runnable = _texts_in([entry.get(key) for key in ("env", "headers", "url", "oauth")])

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.text_files import read_text, write_text
-from app.resources.trust.project_items import ProjectItem, project_items
+from app.resources.trust.project_items import ProjectTrustItem, project_items
 from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from app.values.user_errors import FileError
-from tools.files.existence import exists
+from tools.files.path_existence import exists
 from tools.git.git_repository import find_repository
 
 TrustReason = Literal[
@@ -29,7 +29,7 @@ class TrustQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The trust question about a folder: exactly the items that would come into force."""
 
     folder: Path
-    items: tuple[ProjectItem, ...]
+    items: tuple[ProjectTrustItem, ...]
     fingerprint: str
 
     @property
@@ -38,7 +38,7 @@ class TrustQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return not self.items
 
     @property
-    def exceeded_limit(self) -> tuple[ProjectItem, ...]:
+    def exceeded_limit(self) -> tuple[ProjectTrustItem, ...]:
         """Returns the items that are too large to check."""
         return tuple(item for item in self.items if item.exceeded_limit)
 
@@ -67,7 +67,7 @@ class _StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
     at: str = ""
 
 
-def trust_question_for(paths: Paths) -> TrustQuestion:
+def trust_question_for(paths: BayouPaths) -> TrustQuestion:
     """Lists the items that the project at `paths.cwd` would bring into force. Reads files, runs nothing."""
     items = project_items(paths)
     whole = hashlib.sha256()
@@ -77,8 +77,8 @@ def trust_question_for(paths: Paths) -> TrustQuestion:
     return TrustQuestion(folder=paths.cwd, items=items, fingerprint=whole.hexdigest()[:32] if items else "")
 
 
-def decide_trust(
-    paths: Paths,
+def decide_project_trust(
+    paths: BayouPaths,
     *,
     flag: bool | None = None,
     default: Literal["ask", "always", "never"] = "ask",
@@ -113,7 +113,7 @@ def decide_trust(
     return decided(is_trusted=False, reason="not-asked", needs_answer=can_ask)
 
 
-def recheck_trust(paths: Paths, decision: TrustDecision) -> TrustDecision:
+def recheck_project_trust(paths: BayouPaths, decision: TrustDecision) -> TrustDecision:
     """Returns the same decision if its items are unchanged, else one that needs an answer."""
     is_final = not decision.is_trusted and decision.reason in (
         "flag",
@@ -132,7 +132,7 @@ def recheck_trust(paths: Paths, decision: TrustDecision) -> TrustDecision:
     return TrustDecision(is_trusted=False, reason="changed", question=now, needs_answer=True)
 
 
-def new_items(question: TrustQuestion, before: TrustQuestion) -> tuple[ProjectItem, ...]:
+def new_trust_items(question: TrustQuestion, before: TrustQuestion) -> tuple[ProjectTrustItem, ...]:
     """Returns the items of `question` that are new or changed since the earlier question."""
     known = {(item.kind, item.path, item.detail, item.fingerprint) for item in before.items}
     return tuple(
@@ -140,7 +140,7 @@ def new_items(question: TrustQuestion, before: TrustQuestion) -> tuple[ProjectIt
     )
 
 
-def store_answer(paths: Paths, question: TrustQuestion, *, is_trusted: bool) -> None:
+def store_trust_answer(paths: BayouPaths, question: TrustQuestion, *, is_trusted: bool) -> None:
     """Stores the answer for the folder. Raises `FileError`."""
     import filelock  # noqa: PLC0415  (most starts only read)
 
@@ -165,7 +165,7 @@ def store_answer(paths: Paths, question: TrustQuestion, *, is_trusted: bool) -> 
         raise FileError(file, f"cannot be written: {problem}") from None
 
 
-def forget_answer(paths: Paths, folder: Path) -> bool:
+def forget_trust_answer(paths: BayouPaths, folder: Path) -> bool:
     """Removes the folder's answer; False if there was none. Raises `FileError`."""
     table = _read_answers_to_change(paths.trust_file)
     if _folder_key(folder) not in table:
@@ -175,7 +175,7 @@ def forget_answer(paths: Paths, folder: Path) -> bool:
     return True
 
 
-def _nearest_answer(paths: Paths) -> _StoredAnswer | None:
+def _nearest_answer(paths: BayouPaths) -> _StoredAnswer | None:
     """Returns the folder's own answer, else that of the nearest folder above. A no covers all folders below;
     a yes does not cover a repository that begins below its folder."""
     table = _read_answers(paths.trust_file)
@@ -188,7 +188,7 @@ def _nearest_answer(paths: Paths) -> _StoredAnswer | None:
     return None
 
 
-def _is_covered(paths: Paths, question: TrustQuestion, saved: _StoredAnswer) -> bool:
+def _is_covered(paths: BayouPaths, question: TrustQuestion, saved: _StoredAnswer) -> bool:
     """Says whether the stored yes still covers this question: its items are unchanged and, for an answer about a
     folder above, include all items of the question."""
     if question.exceeded_limit:

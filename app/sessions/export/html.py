@@ -13,32 +13,32 @@ from html import escape
 from pathlib import Path
 from typing import Any, assert_never
 
-from app.agent.tool_results import result_from_message
-from app.sessions.entry_tree import is_leaf_mark
-from app.sessions.export.html_blocks import (
-    MAX_OPEN_CHARACTERS,
-    MAX_OPEN_LINES,
-    DrawCard,
-    HtmlCards,
-    builtin_card_drawer,
-    preformatted,
-)
-from app.sessions.export.html_code import HighlightedCode, HtmlMarkdown
-from app.sessions.export.html_tree import branch_links, html_attribute, tree_html
-from app.sessions.export.text import call_summary, indented_json, remove_controls
-from app.sessions.export.walk import (
+from app.agent.tool_results import tool_result_from_message
+from app.sessions.entry_tree import is_leaf_mark_entry
+from app.sessions.export.entry_dispatch import (
     AnyCustomMessage,
     SettingEntry,
     StateEntry,
     SummaryEntry,
     TransformEntry,
     UnsupportedMessage,
-    summary_heading,
-    unchanged_entry,
-    write_entry,
+    keep_entry_unchanged,
+    summary_entry_heading,
+    write_exported_entry,
 )
+from app.sessions.export.export_texts import indented_json, remove_control_characters, tool_call_summary_line
+from app.sessions.export.html_blocks import (
+    MAX_UNFOLDED_RESULT_CHARACTERS,
+    MAX_UNFOLDED_RESULT_LINES,
+    DrawCard,
+    HtmlToolCards,
+    builtin_tool_card_drawer,
+    preformatted_html,
+)
+from app.sessions.export.html_code import HtmlCodeHighlighter, HtmlMarkdownRenderer
+from app.sessions.export.html_tree import branch_links_by_entry, escape_html_attribute, session_tree_html
 from app.sessions.session_log import SessionLog
-from app.sessions.stats import SessionCounts
+from app.sessions.session_stats import SessionCounts
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UnknownContent, text_of
 from app.values.entries import (
     CustomEntry,
@@ -59,13 +59,13 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.usage import Usage, format_dollars
-from tools.amounts import format_seconds, tokens
-from tools.results import CommandBlock, ImageBlock
+from tools.number_formatting import format_seconds, format_token_count
+from tools.tool_result_values import CommandBlock, ImageBlock
 
-_ASSET_FOLDER = Path(__file__).parent
-_IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
-_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
-MAX_TITLE_CHARACTERS = 80
+_HTML_EXPORT_ASSET_FOLDER = Path(__file__).parent
+_EXPORTED_IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
+_BASE64_PATTERN = re.compile(r"[A-Za-z0-9+/=\s]*")
+MAX_EXPORTED_TITLE_CHARACTERS = 80
 _EMPTY_BODY = " "
 """The body of an article that consists of its heading alone; not empty, so that the article is shown."""
 
@@ -73,14 +73,14 @@ _EMPTY_BODY = " "
 def export_html(
     log: SessionLog,
     *,
-    change: TransformEntry = unchanged_entry,
+    change: TransformEntry = keep_entry_unchanged,
     draw: DrawCard | None = None,
 ) -> str:
     """Returns the session as one HTML page. `draw` draws the cards of tool calls, by default with the
     built-in tools."""
     style = _read_asset("page.css")
     script = _read_asset("page.js")
-    body = _PageContent(log, change, draw or builtin_card_drawer())
+    body = _PageContent(log, change, draw or builtin_tool_card_drawer())
     title = escape(body.title())
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_content_hash(style)}'; script-src '{_content_hash(script)}';"
@@ -107,7 +107,7 @@ def export_html(
 
 
 def _read_asset(name: str) -> str:
-    return (_ASSET_FOLDER / name).read_text(encoding="utf-8")
+    return (_HTML_EXPORT_ASSET_FOLDER / name).read_text(encoding="utf-8")
 
 
 def _content_hash(text: str) -> str:
@@ -130,23 +130,29 @@ class _PageContent:
         }
         self._answered = {one.tool_call_id for one in said if isinstance(one, ToolResultMessage)}
         self._calls = {call_id: place for place, call_id in enumerate(calls)}
-        code = HighlightedCode()
-        markdown = HtmlMarkdown(code)
+        code = HtmlCodeHighlighter()
+        markdown = HtmlMarkdownRenderer(code)
         self._rows = _TreeRowWriter(calls, markdown)
         articles = _ArticleBodyWriter(calls, self._answered, draw, code, markdown)
-        self._inners = {id(entry): write_entry(self._changed[id(entry)], articles) for entry in self._entries}
+        self._inners = {
+            id(entry): write_exported_entry(self._changed[id(entry)], articles) for entry in self._entries
+        }
 
     def title(self) -> str:
         """The title of the exported page: the session's name, or else its first prompt."""
         named = self._change(SessionInfoEntry(parent_id=None, name=self._log.name))
         if isinstance(named, SessionInfoEntry) and named.name:
-            return remove_controls(named.name)
+            return remove_control_characters(named.name)
         for entry in self._changed.values():
             if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
-                words = " ".join(remove_controls(text_of(entry.message.content)).split())
+                words = " ".join(remove_control_characters(text_of(entry.message.content)).split())
                 if words:
-                    return words if len(words) <= MAX_TITLE_CHARACTERS else f"{words[:MAX_TITLE_CHARACTERS]}…"
-        return f"Session {remove_controls(self._log.session_id)}"
+                    return (
+                        words
+                        if len(words) <= MAX_EXPORTED_TITLE_CHARACTERS
+                        else f"{words[:MAX_EXPORTED_TITLE_CHARACTERS]}…"
+                    )
+        return f"Session {remove_control_characters(self._log.session_id)}"
 
     def session_facts(self) -> str:
         log = self._log
@@ -159,23 +165,23 @@ class _PageContent:
             if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage)
         )
         rows = (
-            ("Folder", escape(remove_controls(log.header.cwd))),
+            ("Folder", escape(remove_control_characters(log.header.cwd))),
             ("Started", _timestamp_html(log.header.timestamp)),
             (
                 "Model" if len(models) == 1 else "Models",
-                escape(remove_controls(", ".join(filter(None, models)))),
+                escape(remove_control_characters(", ".join(filter(None, models)))),
             ),
             ("Messages", str(stats.messages)),
             ("Branches", str(stats.branches) if stats.branches > 1 else ""),
             ("Tokens", _usage_text(used.usage)),
             ("Cost", format_dollars(stats.cost)),
-            ("Id", escape(remove_controls(log.session_id))),
+            ("Id", escape(remove_control_characters(log.session_id))),
         )
         terms = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value)
         return f"<header><h1>{escape(self.title())}</h1><dl>{terms}</dl></header>"
 
     def tree(self) -> str:
-        return tree_html(self._log, self._tree_row)
+        return session_tree_html(self._log, self._tree_row)
 
     def _tree_row(self, stored: Entry) -> str:
         entry = self._changed.get(id(stored))
@@ -185,14 +191,14 @@ class _PageContent:
         if label:
             told = self._change(LabelEntry(parent_id=None, target_id=entry.id, label=label))
             label = told.label if isinstance(told, LabelEntry) else ""
-        mark = f' <span class="label">{escape(remove_controls(label))}</span>' if label else ""
+        mark = f' <span class="label">{escape(remove_control_characters(label))}</span>' if label else ""
         on = " on" if entry.id in self._on_path else ""
         parent = self._log.parent(entry.id) if entry.id in self._log else None
         quiet = "" if mark or self._is_visible(entry, stored) else ' class="quiet"'
         return (
-            f'<li{quiet}><a class="{_css_class(entry)}{on}" href="#e-{html_attribute(entry.id)}"'
-            f' data-id="{html_attribute(entry.id)}" data-parent="{html_attribute(parent or "")}">'
-            f"{escape(remove_controls(write_entry(entry, self._rows))[:100])}{mark}</a></li>"
+            f'<li{quiet}><a class="{_css_class(entry)}{on}" href="#e-{escape_html_attribute(entry.id)}"'
+            f' data-id="{escape_html_attribute(entry.id)}" data-parent="{escape_html_attribute(parent or "")}">'
+            f"{escape(remove_control_characters(write_exported_entry(entry, self._rows))[:100])}{mark}</a></li>"
         )
 
     def _is_visible(self, entry: Entry, stored: Entry) -> bool:
@@ -205,12 +211,12 @@ class _PageContent:
         return bool(self._inners[id(stored)])
 
     def articles(self) -> Iterator[str]:
-        steps = branch_links(self._log, lambda entry: bool(self._inners.get(id(entry))))
+        steps = branch_links_by_entry(self._log, lambda entry: bool(self._inners.get(id(entry))))
         results: list[Entry] = []
         """The results of the current answer's calls, collected to be shown in the order of the calls, as in the
         terminal."""
         for entry in (*self._entries, None):
-            if entry is not None and (not self._inners[id(entry)] or is_leaf_mark(entry)):
+            if entry is not None and (not self._inners[id(entry)] or is_leaf_mark_entry(entry)):
                 continue
             if entry is not None and _result_of(self._changed[id(entry)]) is not None:
                 results.append(entry)
@@ -227,12 +233,13 @@ class _PageContent:
     def _article(self, entry: Entry, inner: str, steps: str) -> str:
         off = "" if entry.id in self._on_path else " off"
         bad = " bad" if _has_failed(entry) else ""
-        name = html_attribute(entry.id)
+        name = escape_html_attribute(entry.id)
         is_result = isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage)
         head = (
             ""
             if is_result
-            else f'<h2 class="who">{escape(remove_controls(self._heading(entry)))} {_time_and_cost_html(entry)}</h2>'
+            else f'<h2 class="who">{escape(remove_control_characters(self._heading(entry)))} '
+            f"{_time_and_cost_html(entry)}</h2>"
         )
         kind = f"{_css_class(entry)} result" if is_result else _css_class(entry)
         return (
@@ -248,7 +255,7 @@ class _PageContent:
         if isinstance(said, BashExecutionMessage):
             return "You ran"
         is_custom = isinstance(said, CustomMessage | CustomMessageEntry)
-        return said.custom_type if is_custom else write_entry(entry, self._rows)
+        return said.custom_type if is_custom else write_exported_entry(entry, self._rows)
 
 
 def _result_of(entry: Entry) -> ToolResultMessage | None:
@@ -259,7 +266,7 @@ def _result_of(entry: Entry) -> ToolResultMessage | None:
 class _TreeRowWriter:
     """Writes a session entry as one line, for its row in the exported page's tree."""
 
-    def __init__(self, calls: Mapping[str, ToolCall], markdown: HtmlMarkdown) -> None:
+    def __init__(self, calls: Mapping[str, ToolCall], markdown: HtmlMarkdownRenderer) -> None:
         self._calls = calls
         self._markdown = markdown
 
@@ -268,10 +275,10 @@ class _TreeRowWriter:
 
     def answer(self, message: AssistantMessage) -> str:
         words = self._markdown.one_line(message.text)
-        return words or ", ".join(map(call_summary, message.tool_calls)) or message.stop_reason
+        return words or ", ".join(map(tool_call_summary_line, message.tool_calls)) or message.stop_reason
 
     def result(self, message: ToolResultMessage) -> str:
-        return call_summary(_call_of(message, self._calls))
+        return tool_call_summary_line(_call_of(message, self._calls))
 
     def command(self, message: BashExecutionMessage) -> str:
         return f"$ {message.command}"
@@ -283,7 +290,7 @@ class _TreeRowWriter:
         return "System prompt"
 
     def summary(self, entry: SummaryEntry) -> str:
-        return summary_heading(entry)
+        return summary_entry_heading(entry)
 
     def setting(self, entry: SettingEntry) -> str:
         if isinstance(entry, ModelChangeEntry):
@@ -305,15 +312,15 @@ class _ArticleBodyWriter:
         calls: Mapping[str, ToolCall],
         answered: Set[str],
         draw: DrawCard,
-        code: HighlightedCode,
-        markdown: HtmlMarkdown,
+        code: HtmlCodeHighlighter,
+        markdown: HtmlMarkdownRenderer,
     ) -> None:
         """Creates the writer. `answered` has the ids of the calls that have a result."""
         self._calls = calls
         self._answered = answered
         self._draw = draw
         self._markdown = markdown
-        self._cards = HtmlCards(
+        self._cards = HtmlToolCards(
             code, markdown, lambda kind, data: _image_html(Image(mime_type=kind, data=data))
         )
 
@@ -322,11 +329,11 @@ class _ArticleBodyWriter:
 
     def answer(self, message: AssistantMessage) -> str:
         wrong = message.error_message
-        note = f'<p class="bad">{escape(remove_controls(wrong))}</p>' if wrong else ""
+        note = f'<p class="bad">{escape(remove_control_characters(wrong))}</p>' if wrong else ""
         return self._blocks(message.content) + note or (_EMPTY_BODY if message.tool_calls else "")
 
     def result(self, message: ToolResultMessage) -> str:
-        card = self._draw(_call_of(message, self._calls), result_from_message(message))
+        card = self._draw(_call_of(message, self._calls), tool_result_from_message(message))
         note = format_seconds((message.duration_ms or 0) / 1000)
         shown = self._cards.card(card, note=note, is_bad=message.is_error)
         if any(isinstance(block, ImageBlock) for block in card.blocks):
@@ -364,7 +371,7 @@ class _ArticleBodyWriter:
             case Text():
                 return self._markdown(block.text) if block.text.strip() else ""
             case Thinking():
-                words = escape(remove_controls(block.thinking))
+                words = escape(remove_control_characters(block.thinking))
                 return (
                     f'<details class="thinking"><summary>thinking</summary><p>{words}</p></details>'
                     if words
@@ -393,7 +400,11 @@ def _call_of(message: ToolResultMessage, calls: Mapping[str, ToolCall]) -> ToolC
 
 def _usage_text(usage: Usage) -> str:
     given = usage.input + usage.cache_read + usage.cache_write
-    return f"{tokens(given)} in, {tokens(usage.output)} out" if given or usage.output else ""
+    return (
+        f"{format_token_count(given)} in, {format_token_count(usage.output)} out"
+        if given or usage.output
+        else ""
+    )
 
 
 def _time_and_cost_html(entry: Entry) -> str:
@@ -415,12 +426,12 @@ def _timestamp_html(stamp: str) -> str:
     try:
         at = datetime.fromisoformat(stamp).astimezone(UTC)
     except (ValueError, OverflowError):
-        return escape(remove_controls(stamp))
+        return escape(remove_control_characters(stamp))
     return f'<time datetime="{at:%Y-%m-%dT%H:%M:%SZ}">{at:%Y-%m-%d %H:%M} UTC</time>'
 
 
 def _foldable_block(name: str, content: str | tuple[Any, ...], *, is_open: bool | None = None) -> str:
-    text = remove_controls(text_of(content))
+    text = remove_control_characters(text_of(content))
     images = (
         ""
         if isinstance(content, str)
@@ -431,15 +442,21 @@ def _foldable_block(name: str, content: str | tuple[Any, ...], *, is_open: bool 
         return images
     shown = (
         " open"
-        if (lines <= MAX_OPEN_LINES and len(text) <= MAX_OPEN_CHARACTERS if is_open is None else is_open)
+        if (
+            lines <= MAX_UNFOLDED_RESULT_LINES and len(text) <= MAX_UNFOLDED_RESULT_CHARACTERS
+            if is_open is None
+            else is_open
+        )
         else ""
     )
-    return f"<details{shown}><summary>{name}, {lines} lines</summary>{preformatted(text)}</details>{images}"
+    return (
+        f"<details{shown}><summary>{name}, {lines} lines</summary>{preformatted_html(text)}</details>{images}"
+    )
 
 
 def _image_html(image: Image) -> str:
-    if image.mime_type not in _IMAGE_TYPES or not _BASE64.fullmatch(image.data):
-        return f"<p>(image of type {escape(remove_controls(image.mime_type))})</p>"
+    if image.mime_type not in _EXPORTED_IMAGE_TYPES or not _BASE64_PATTERN.fullmatch(image.data):
+        return f"<p>(image of type {escape(remove_control_characters(image.mime_type))})</p>"
     data = "".join(image.data.split())
     return f'<img alt="image" src="data:{image.mime_type};base64,{data}">'
 

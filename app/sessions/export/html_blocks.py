@@ -5,11 +5,11 @@ from collections.abc import Callable
 from html import escape
 from typing import assert_never
 
-from app.sessions.export.html_code import HighlightedCode, language_of
-from app.sessions.export.text import remove_controls
+from app.sessions.export.export_texts import remove_control_characters
+from app.sessions.export.html_code import HtmlCodeHighlighter, language_of_file_name
 from app.values.content import ToolCall
-from tools.base import make_plain_card
-from tools.results import (
+from tools.tool_definition import make_generic_tool_card
+from tools.tool_result_values import (
     Block,
     Card,
     CommandBlock,
@@ -29,17 +29,17 @@ from tools.results import (
 DrawCard = Callable[[ToolCall, ToolResult | None], Card]
 """A function that makes the card of a tool call from the call and its result, if there is one."""
 
-MAX_OPEN_LINES = 12
-MAX_OPEN_CHARACTERS = 2_000
+MAX_UNFOLDED_RESULT_LINES = 12
+MAX_UNFOLDED_RESULT_CHARACTERS = 2_000
 """The maximum length of a result that is shown open, in characters; longer ones are folded. Diffs and failures have
-the limit `MAX_OPEN_DIFF_CHARACTERS`."""
-MAX_OPEN_DIFF_CHARACTERS = 20_000
+the limit `MAX_UNFOLDED_DIFF_CHARACTERS`."""
+MAX_UNFOLDED_DIFF_CHARACTERS = 20_000
 
 
-def builtin_card_drawer() -> DrawCard:
+def builtin_tool_card_drawer() -> DrawCard:
     """Returns the function that draws tool calls of a session that is not open: built-in tools draw their calls,
     all others get a plain card."""
-    from tools.registry import builtin_tools  # noqa: PLC0415  (only where a session has no tools)
+    from tools.tool_registry import builtin_tools  # noqa: PLC0415  (only where a session has no tools)
 
     tools = {tool.name: tool for tool in builtin_tools()}
 
@@ -49,19 +49,19 @@ def builtin_card_drawer() -> DrawCard:
             return (
                 tool.card(call.arguments, result)
                 if tool
-                else make_plain_card(call.name, call.arguments, result)
+                else make_generic_tool_card(call.name, call.arguments, result)
             )
         except Exception:  # noqa: BLE001  (arguments may be partial or a model's nonsense)
-            return make_plain_card(call.name, call.arguments, result)
+            return make_generic_tool_card(call.name, call.arguments, result)
 
     return draw
 
 
-class HtmlCards:
+class HtmlToolCards:
     """Converts cards of tool calls and their blocks to escaped HTML."""
 
     def __init__(
-        self, code: HighlightedCode, markdown: Callable[[str], str], image: Callable[[str, str], str]
+        self, code: HtmlCodeHighlighter, markdown: Callable[[str], str], image: Callable[[str, str], str]
     ) -> None:
         """Creates the converter. `markdown` and `image` are functions that return safe HTML, for a text, and for
         the type and data of an image."""
@@ -73,7 +73,8 @@ class HtmlCards:
         """Returns the card of a tool call as HTML. `note` is shown beside the heading: the call's duration, or that
         it failed."""
         head = (
-            f"<b>{escape(remove_controls(card.title))}</b> <span>{escape(remove_controls(card.subject))}</span>"
+            f"<b>{escape(remove_control_characters(card.title))}</b> "
+            f"<span>{escape(remove_control_characters(card.subject))}</span>"
             f"{_small_text(card.doubt)}{_small_text(card.summary)}{_small_text(note)}"
         )
         body = "".join(self.block(block, shows_path=len(card.blocks) > 1) for block in card.blocks)
@@ -82,7 +83,7 @@ class HtmlCards:
             return f'<p class="card{mood}">{head}</p>'
         shown = (
             " open"
-            if (is_bad and _character_count(card) <= MAX_OPEN_DIFF_CHARACTERS) or _is_initially_open(card)
+            if (is_bad and _character_count(card) <= MAX_UNFOLDED_DIFF_CHARACTERS) or _is_initially_open(card)
             else ""
         )
         return f'<details class="card{mood}"{shown}><summary>{head}</summary>{body}</details>'
@@ -90,11 +91,13 @@ class HtmlCards:
     def block(self, block: Block, *, shows_path: bool = False) -> str:
         match block:
             case TextBlock():
-                return preformatted(block.text)
+                return preformatted_html(block.text)
             case MarkdownBlock():
                 return self._markdown(block.text)
             case FileBlock():
-                shown = self._code.numbered_lines_html(block.text, language_of(block.path), block.first_line)
+                shown = self._code.numbered_lines_html(
+                    block.text, language_of_file_name(block.path), block.first_line
+                )
                 return shown + _note_html(block.note)
             case DiffBlock():
                 path = _note_html(block.path) if shows_path else ""
@@ -104,9 +107,11 @@ class HtmlCards:
             case ListBlock():
                 return f"<pre>{_list_html(block)}</pre>" + _note_html(block.note)
             case TreeBlock():
-                return preformatted("\n".join(line for root in block.roots for line in _tree_lines(root)))
+                return preformatted_html(
+                    "\n".join(line for root in block.roots for line in _tree_lines(root))
+                )
             case MapBlock():
-                return preformatted(block.text or "\n".join(_symbol_lines(block)))
+                return preformatted_html(block.text or "\n".join(_symbol_lines(block)))
             case ImageBlock():
                 return self._image(block.mime_type, block.data) if block.data else ""
             case TableBlock():
@@ -127,8 +132,8 @@ class HtmlCards:
 def _is_initially_open(card: Card) -> bool:
     weight = _character_count(card)
     if any(isinstance(block, DiffBlock | ImageBlock) for block in card.blocks):
-        return weight <= MAX_OPEN_DIFF_CHARACTERS
-    return weight <= MAX_OPEN_CHARACTERS and _line_count(card) <= MAX_OPEN_LINES
+        return weight <= MAX_UNFOLDED_DIFF_CHARACTERS
+    return weight <= MAX_UNFOLDED_RESULT_CHARACTERS and _line_count(card) <= MAX_UNFOLDED_RESULT_LINES
 
 
 def _block_text(block: Block) -> str:
@@ -159,8 +164,8 @@ def _line_count(card: Card) -> int:
     return sum(_block_text(block).count("\n") + 1 for block in card.blocks)
 
 
-def preformatted(text: str) -> str:
-    return f"<pre>{escape(remove_controls(text))}</pre>"
+def preformatted_html(text: str) -> str:
+    return f"<pre>{escape(remove_control_characters(text))}</pre>"
 
 
 def _list_html(block: ListBlock) -> str:
@@ -172,8 +177,8 @@ def _list_html(block: ListBlock) -> str:
 
 
 def _bold_text(item: str, spans: list[tuple[int, int]]) -> str:
-    if remove_controls(item) != item:
-        return escape(remove_controls(item))
+    if remove_control_characters(item) != item:
+        return escape(remove_control_characters(item))
     out: list[str] = []
     at = 0
     for start, end in spans:
@@ -183,11 +188,11 @@ def _bold_text(item: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _small_text(text: str) -> str:
-    return f" <small>{escape(remove_controls(text))}</small>" if text else ""
+    return f" <small>{escape(remove_control_characters(text))}</small>" if text else ""
 
 
 def _note_html(text: str) -> str:
-    return f'<p class="note">{escape(remove_controls(text))}</p>' if text else ""
+    return f'<p class="note">{escape(remove_control_characters(text))}</p>' if text else ""
 
 
 def _tree_lines(root: TreeNode) -> list[str]:
@@ -208,9 +213,9 @@ def _symbol_lines(block: MapBlock) -> list[str]:
 
 
 def _table_html(block: TableBlock) -> str:
-    head = "".join(f"<th>{escape(remove_controls(cell))}</th>" for cell in block.header)
+    head = "".join(f"<th>{escape(remove_control_characters(cell))}</th>" for cell in block.header)
     rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(remove_controls(cell))}</td>' for cell in row)}</tr>"
+        f"<tr>{''.join(f'<td>{escape(remove_control_characters(cell))}</td>' for cell in row)}</tr>"
         for row in block.rows
     )
     return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'

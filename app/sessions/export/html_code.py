@@ -14,30 +14,30 @@ from typing import TYPE_CHECKING, Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from app.sessions.export.text import remove_controls
-from tools.diff_lines import DiffLine, find_changed_words, parse_diff
-from tools.results import ColouredSpan
+from app.sessions.export.export_texts import remove_control_characters
+from tools.diff_lines import DiffLine, find_changed_words, parse_unified_diff
+from tools.tool_result_values import ColouredSpan
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 HighlightSpan = tuple[int, int, str]
 
-MERMAID = frozenset(("mermaid", "mmd"))
-_MAX_DIAGRAM_CHARACTERS = 4_000
-_MAX_DIAGRAM_LINES = 80
+MERMAID_LANGUAGE_NAMES = frozenset(("mermaid", "mmd"))
+_MAX_MERMAID_CHARACTERS = 4_000
+_MAX_MERMAID_LINES = 80
 """The maximum number of lines of a Mermaid source that is drawn; larger ones stay text, because drawing takes more
 than linear time."""
-_MAX_LINE_CHARACTERS = 5_000
-_MAX_CODE_CHARACTERS = 300_000
-_MAX_COLOURED_CHARACTERS = 2_000_000
+_MAX_HIGHLIGHTED_LINE_CHARACTERS = 5_000
+_MAX_HIGHLIGHTED_CODE_CHARACTERS = 300_000
+_MAX_HIGHLIGHTED_CHARACTERS_PER_PAGE = 2_000_000
 """The maximum number of characters that are highlighted in one page, about five seconds of work."""
-_MAX_COMPARED_PAIRS = 4_000
+_MAX_COMPARED_DIFF_LINE_PAIRS = 4_000
 """The maximum number of pairs of changed lines in one page that are compared word by word."""
-_MAX_PROSE_CHARACTERS = 200_000
+_MAX_MARKDOWN_CHARACTERS = 200_000
 """The maximum length of a text that is parsed as Markdown, in characters; longer ones would be slow, and are hardly
 prose."""
-_MAX_PROSE_LINE_CHARACTERS = 20_000
+_MAX_MARKDOWN_LINE_CHARACTERS = 20_000
 _MAX_ROW_SOURCE_CHARACTERS = 400
 """The number of characters of Markdown that are parsed for a row of the tree; more do not fit into it."""
 _TEXT_ALIGN_PATTERN = re.compile(r"text-align:\s*(left|right|center)")
@@ -82,7 +82,7 @@ def _find_lexer(language: str) -> "Lexer | None":
 
 
 @lru_cache(512)
-def language_of(path: str) -> str:
+def language_of_file_name(path: str) -> str:
     """Guesses the language of a file from its name alone."""
     from pygments.lexers import find_lexer_class_for_filename  # noqa: PLC0415  (as above)
 
@@ -91,24 +91,24 @@ def language_of(path: str) -> str:
     return aliases[0] if aliases else ""
 
 
-class HighlightedCode:
+class HtmlCodeHighlighter:
     """Highlights the code of one exported page and counts what is left of the page's limits."""
 
     def __init__(self) -> None:
-        self._characters = _MAX_COLOURED_CHARACTERS
-        self._pairs = _MAX_COMPARED_PAIRS
+        self._characters = _MAX_HIGHLIGHTED_CHARACTERS_PER_PAGE
+        self._pairs = _MAX_COMPARED_DIFF_LINE_PAIRS
 
     def code_block_html(self, text: str, language: str) -> str:
-        text = remove_controls(text)
+        text = remove_control_characters(text)
         return f"<pre><code>{_highlighted_html(text, 0, len(text), self._highlight_spans(text, language))}</code></pre>"
 
     def inline_html(self, text: str, language: str) -> str:
-        text = remove_controls(text)
+        text = remove_control_characters(text)
         return _highlighted_html(text, 0, len(text), self._highlight_spans(text, language))
 
     def numbered_lines_html(self, text: str, language: str, first_line: int) -> str:
         """Returns lines of a file as HTML, with line numbers that are not copied with the text."""
-        text = remove_controls(text).removesuffix("\n")
+        text = remove_control_characters(text).removesuffix("\n")
         spans, at, out = deque(self._highlight_spans(text, language)), 0, list[str]()
         for number, line in enumerate(text.split("\n"), first_line):
             shown = _line_html(text, at, at + len(line), spans)
@@ -118,10 +118,10 @@ class HighlightedCode:
 
     def diff_html(self, diff: str, path: str) -> str:
         """Returns a diff as HTML: line numbers, removed and added lines, changed words marked."""
-        plain, lines = parse_diff(remove_controls(diff))
+        plain, lines = parse_unified_diff(remove_control_characters(diff))
         if not lines:
             return self.code_block_html(diff, "diff")
-        spans, out = deque(self._highlight_spans(plain, language_of(path))), list[str]()
+        spans, out = deque(self._highlight_spans(plain, language_of_file_name(path))), list[str]()
         marks = self._changed_words_by_line(plain, lines)
         for index, line in enumerate(lines):
             shown = _line_html(plain, line.start, line.end, spans, marks.get(index, ()))
@@ -136,7 +136,7 @@ class HighlightedCode:
 
     def terminal_output_html(self, text: str, colours: Sequence[ColouredSpan]) -> str:
         """Returns a command's output as HTML, in the eight terminal colours that it used."""
-        shown = remove_controls(text)
+        shown = remove_control_characters(text)
         starts = [0, *(found.end() for found in re.finditer("\n", shown))]
         spans: list[HighlightSpan] = []
         for one in sorted(colours, key=lambda one: (one.line, one.start)) if shown == text else ():
@@ -150,16 +150,19 @@ class HighlightedCode:
 
     def fenced_block_html(self, text: str, language: str) -> str:
         """Returns a fenced code block of Markdown as HTML, highlighted, or as a Mermaid diagram."""
-        if language in MERMAID and (picture := draw_diagram(text)):
-            source = escape(remove_controls(text))
+        if language in MERMAID_LANGUAGE_NAMES and (picture := draw_mermaid_diagram(text)):
+            source = escape(remove_control_characters(text))
             source = f"<details><summary>source of the drawing</summary><pre>{source}</pre></details>"
             return f'<pre class="drawing" role="img" aria-label="diagram">{escape(picture)}</pre>{source}'
         return self.code_block_html(text, language)
 
     def _highlight_spans(self, text: str, language: str) -> list[HighlightSpan]:
-        if not text.strip() or len(text) > min(_MAX_CODE_CHARACTERS, self._characters):
+        if not text.strip() or len(text) > min(_MAX_HIGHLIGHTED_CODE_CHARACTERS, self._characters):
             return []
-        if len(text) > _MAX_LINE_CHARACTERS and max(map(len, text.split("\n"))) > _MAX_LINE_CHARACTERS:
+        if (
+            len(text) > _MAX_HIGHLIGHTED_LINE_CHARACTERS
+            and max(map(len, text.split("\n"))) > _MAX_HIGHLIGHTED_LINE_CHARACTERS
+        ):
             return []
         lexer = _find_lexer(language)
         if lexer is None:
@@ -234,9 +237,9 @@ def _html_with_marks(text: str, start: int, end: int, marks: Sequence[tuple[int,
 
 
 @lru_cache(64)
-def draw_diagram(source: str) -> str:
+def draw_mermaid_diagram(source: str) -> str:
     """Draws a Mermaid diagram as text; empty when the diagram cannot be drawn."""
-    if len(source) > _MAX_DIAGRAM_CHARACTERS or source.count("\n") > _MAX_DIAGRAM_LINES or not source.strip():
+    if len(source) > _MAX_MERMAID_CHARACTERS or source.count("\n") > _MAX_MERMAID_LINES or not source.strip():
         return ""
     try:
         import termaid  # noqa: PLC0415  (only where a diagram is)  # pyright: ignore[reportMissingImports]
@@ -244,22 +247,25 @@ def draw_diagram(source: str) -> str:
         picture = str(termaid.render(source))
     except Exception:  # noqa: BLE001  (the diagram library may fail on a model's text: the code is shown then)
         return ""
-    return "\n".join(line.rstrip() for line in remove_controls(picture).split("\n")).strip("\n")
+    return "\n".join(line.rstrip() for line in remove_control_characters(picture).split("\n")).strip("\n")
 
 
-class HtmlMarkdown:
+class HtmlMarkdownRenderer:
     """Renders Markdown without raw HTML and external images, with highlighted fences and CSS classes for
     table alignment."""
 
-    def __init__(self, code: HighlightedCode) -> None:
+    def __init__(self, code: HtmlCodeHighlighter) -> None:
         self._code = code
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
         self._markdown.disable("image")
         self._markdown.add_render_rule("fence", lambda _renderer, *given: self._fence(*given))
 
     def __call__(self, text: str) -> str:
-        text = remove_controls(text)
-        if len(text) > _MAX_PROSE_CHARACTERS or max(map(len, text.split("\n"))) > _MAX_PROSE_LINE_CHARACTERS:
+        text = remove_control_characters(text)
+        if (
+            len(text) > _MAX_MARKDOWN_CHARACTERS
+            or max(map(len, text.split("\n"))) > _MAX_MARKDOWN_LINE_CHARACTERS
+        ):
             return f"<pre>{escape(text)}</pre>"
         tokens = self._markdown.parse(text)
         _use_css_classes(tokens)
@@ -269,7 +275,7 @@ class HtmlMarkdown:
     def one_line(self, text: str) -> str:
         """Returns the beginning of a Markdown text as one line without marks; not escaped."""
         parts: list[str] = []
-        tokens = self._markdown.parse(remove_controls(text)[:_MAX_ROW_SOURCE_CHARACTERS])
+        tokens = self._markdown.parse(remove_control_characters(text)[:_MAX_ROW_SOURCE_CHARACTERS])
         _tick_tasks(tokens)
         for token in tokens:
             parts += [

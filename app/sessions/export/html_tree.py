@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from html import escape
 
-from app.sessions.entry_tree import is_leaf_mark
-from app.sessions.export.text import remove_controls
+from app.sessions.entry_tree import is_leaf_mark_entry
+from app.sessions.export.export_texts import remove_control_characters
 from app.sessions.session_log import SessionLog
 from app.values.entries import Entry
 
@@ -12,11 +12,11 @@ RenderRow = Callable[[Entry], str]
 """A function that writes an entry as a row of the tree."""
 
 
-def html_attribute(text: str) -> str:
-    return escape(remove_controls(text), quote=True)
+def escape_html_attribute(text: str) -> str:
+    return escape(remove_control_characters(text), quote=True)
 
 
-def tree_html(log: SessionLog, row: RenderRow) -> str:
+def session_tree_html(log: SessionLog, row: RenderRow) -> str:
     """Returns the session's tree as nested HTML lists; a chain without branches stays on one level."""
     out = ["<ol>"]
     waiting: list[Entry | str] = list(reversed(log.children(None)))
@@ -41,7 +41,7 @@ def tree_html(log: SessionLog, row: RenderRow) -> str:
     return "".join([*out, "</ol>"])
 
 
-def branch_links(log: SessionLog, is_shown: Callable[[Entry], bool]) -> dict[str, str]:
+def branch_links_by_entry(log: SessionLog, is_shown: Callable[[Entry], bool]) -> dict[str, str]:
     """Returns, for the first shown entry of each branch by its id, the branch's number and links to neighbouring
     branches."""
     steps: dict[str, str] = {}
@@ -62,7 +62,7 @@ def branch_links(log: SessionLog, is_shown: Callable[[Entry], bool]) -> dict[str
 
 
 def _branch_link(words: str, head: str) -> str:
-    return f' <a href="#e-{html_attribute(head)}" data-id="{html_attribute(head)}">{words}</a>'
+    return f' <a href="#e-{escape_html_attribute(head)}" data-id="{escape_html_attribute(head)}">{words}</a>'
 
 
 def _first_shown(log: SessionLog, entry: Entry, is_shown: Callable[[Entry], bool]) -> str:
@@ -70,7 +70,7 @@ def _first_shown(log: SessionLog, entry: Entry, is_shown: Callable[[Entry], bool
     if it shows none."""
     seen: set[str] = set()
     while entry.id and entry.id not in seen:
-        if not is_leaf_mark(entry) and is_shown(entry):
+        if not is_leaf_mark_entry(entry) and is_shown(entry):
             return entry.id
         seen.add(entry.id)
         children = log.children(entry.id)

@@ -12,14 +12,14 @@ from app.sessions.entry_tree import SessionTree
 from app.sessions.errors import SessionNotFound, SessionUnreadable, SessionWriteError, system_error_text
 from app.sessions.file.quarantine import copy_to_quarantine
 from app.sessions.file.session_file import SessionFile, SyncPolicy
-from app.sessions.file.session_reader import SessionContents, read_session, require_regular_file
-from app.sessions.ids import new_session_id, sidecar_path
-from app.sessions.stats import SessionCounts
-from app.values.codec import encode_line
-from app.values.entries import SESSION_VERSION, Entry, SessionHeader
-from tools.files.atomic_replacement import sync_folder
+from app.sessions.file.session_reader import SessionFileContents, read_session, require_regular_file
+from app.sessions.session_ids import new_session_id, session_sidecar_path
+from app.sessions.session_stats import SessionCounts
+from app.values.codec import encode_line_in_pieces
+from app.values.entries import SESSION_FORMAT_VERSION, Entry, SessionHeader
+from tools.files.atomic_replacement import flush_folder_to_disk
 
-_PERMISSION_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS}
+_PERMISSION_ERROR_NUMBERS = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class OpenedSessionFile(msgspec.Struct, kw_only=True):
@@ -51,8 +51,8 @@ def open_session(path: Path, *, read_only: bool, sync: SyncPolicy, cwd: Path) ->
             stats.add_all(entries)
 
         reading = read_session(path, allow_newer=read_only, each=each)
-        tree.find_parents(reading.links)
-        if file is not None and reading.version < SESSION_VERSION:
+        tree.find_parents_of_orphans(reading.links)
+        if file is not None and reading.version < SESSION_FORMAT_VERSION:
             file = _migrate_file(path, file, reading, sync, problems)
         elif file is not None:
             _repair_tail(path, file, reading, problems)
@@ -68,7 +68,7 @@ def open_session(path: Path, *, read_only: bool, sync: SyncPolicy, cwd: Path) ->
         stats=stats,
         file=file,
         problems=problems,
-        needs_line_feed=not reading.ends_with_line_feed and reading.version == SESSION_VERSION,
+        needs_line_feed=not reading.ends_with_line_feed and reading.version == SESSION_FORMAT_VERSION,
     )
 
 
@@ -84,7 +84,7 @@ def _open_for_writing(path: Path, sync: SyncPolicy, problems: list[str]) -> Sess
     except FileNotFoundError:
         raise SessionNotFound(path, "was moved or deleted just now", "See the list with --resume.") from None
     except OSError as problem:
-        if problem.errno not in _PERMISSION_ERRORS:
+        if problem.errno not in _PERMISSION_ERROR_NUMBERS:
             raise SessionUnreadable(path, f"cannot be opened: {system_error_text(problem)}") from None
         problems.append(
             f"{path} cannot be written ({system_error_text(problem)}); it is open read-only. Fork it to continue in "
@@ -96,7 +96,7 @@ def _open_for_writing(path: Path, sync: SyncPolicy, problems: list[str]) -> Sess
 def _start_empty_file(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> OpenedSessionFile:
     """Writes a new header into an empty session file, as pi does, and reports it."""
     header = SessionHeader(id=new_session_id(), cwd=str(cwd))
-    file.append(encode_line(header))
+    file.append(encode_line_in_pieces(header))
     problems.append(f"{path} was empty; a new session starts in it.")
     return OpenedSessionFile(
         path=path,
@@ -109,7 +109,7 @@ def _start_empty_file(path: Path, file: SessionFile, cwd: Path, problems: list[s
     )
 
 
-def _repair_tail(path: Path, file: SessionFile, reading: SessionContents, problems: list[str]) -> None:
+def _repair_tail(path: Path, file: SessionFile, reading: SessionFileContents, problems: list[str]) -> None:
     """Moves a last line that a crash or a full disk cut short from the session file to the quarantine."""
     torn = reading.has_torn_line
     if torn is None:
@@ -128,11 +128,13 @@ def _repair_tail(path: Path, file: SessionFile, reading: SessionContents, proble
     reading.has_torn_line = None
     problems.append(
         f"The last line of {path.name} was incomplete ({len(torn.data)} bytes, moved to "
-        f"{sidecar_path(path, 'quarantine').name}); everything before it is loaded."
+        f"{session_sidecar_path(path, 'quarantine').name}); everything before it is loaded."
     )
 
 
-def _report_problems(path: Path, reading: SessionContents, problems: list[str], *, may_write: bool) -> None:
+def _report_problems(
+    path: Path, reading: SessionFileContents, problems: list[str], *, may_write: bool
+) -> None:
     if reading.has_torn_line is not None and not may_write:
         problems.append(f"The last line of {path.name} is incomplete; everything before it is loaded.")
     if reading.has_mark:
@@ -147,7 +149,7 @@ def _report_problems(path: Path, reading: SessionContents, problems: list[str], 
     try:
         if copy_to_quarantine(path, reading.bad_lines):
             problems.append(
-                f"{what}; copied to {sidecar_path(path, 'quarantine').name}. All other lines are loaded."
+                f"{what}; copied to {session_sidecar_path(path, 'quarantine').name}. All other lines are loaded."
             )
     except OSError as problem:
         problems.append(
@@ -156,13 +158,13 @@ def _report_problems(path: Path, reading: SessionContents, problems: list[str], 
 
 
 def _migrate_file(
-    path: Path, file: SessionFile, reading: SessionContents, sync: SyncPolicy, problems: list[str]
+    path: Path, file: SessionFile, reading: SessionFileContents, sync: SyncPolicy, problems: list[str]
 ) -> SessionFile:
     """Replaces a session file of an old format version by its migrated form in one step; the old file stays
     under another name."""
-    kept = sidecar_path(path, f"v{reading.version}")
-    draft = sidecar_path(path, "migrating")
-    lines = chain.from_iterable(map(encode_line, (reading.header, *reading.entries)))
+    kept = session_sidecar_path(path, f"v{reading.version}")
+    draft = session_sidecar_path(path, "migrating")
+    lines = chain.from_iterable(map(encode_line_in_pieces, (reading.header, *reading.entries)))
     draft.unlink(missing_ok=True)
     try:
         anew = SessionFile.create(draft, lines, sync)
@@ -170,7 +172,7 @@ def _migrate_file(
         try:
             _back_up_old_version(path, kept)
             draft.replace(path)
-            sync_folder(path.parent)
+            flush_folder_to_disk(path.parent)
         except BaseException:
             anew.close()
             draft.unlink(missing_ok=True)
@@ -179,12 +181,12 @@ def _migrate_file(
         raise SessionWriteError(
             path,
             f"has format version {reading.version} and cannot be converted to version "
-            f"{SESSION_VERSION}: {system_error_text(problem)}",
+            f"{SESSION_FORMAT_VERSION}: {system_error_text(problem)}",
             "Open it read-only, or copy it elsewhere.",
         ) from None
     file.close()
     problems.append(
-        f"{path.name} was converted from version {reading.version} to version {SESSION_VERSION}; "
+        f"{path.name} was converted from version {reading.version} to version {SESSION_FORMAT_VERSION}; "
         f"the original is kept as {kept.name}."
     )
     return anew

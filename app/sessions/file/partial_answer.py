@@ -10,26 +10,26 @@ from collections.abc import Callable
 import msgspec
 
 from app.sessions.errors import SessionWriteError
-from app.sessions.file.atomic import replace_file
-from app.sessions.ids import sidecar_path
+from app.sessions.file.atomic_replace import replace_sidecar_file_atomically
+from app.sessions.session_ids import session_sidecar_path
 from app.sessions.session_log import SessionLog
 from app.values.codec import decode, encode
 from app.values.content import Text, Thinking
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage
 from app.values.wire import Wire, now_ms
-from tools.files.regular_files import read_regular
+from tools.files.regular_files import read_regular_file
 
-WRITE_INTERVAL = 0.5
+PARTIAL_ANSWER_WRITE_INTERVAL = 0.5
 """The number of seconds between two writes while an answer streams in."""
-MIN_PAUSE_FACTOR = 20
+MIN_WRITE_PAUSE_FACTOR = 20
 """The pause after a write as a multiple of the write's duration, so that a long answer is written less often."""
-MAX_CHARACTERS = 8_000_000
+MAX_PARTIAL_ANSWER_CHARACTERS = 8_000_000
 """The maximum length of an answer that is saved, in characters; each write writes the whole answer, and models
 hardly produce longer ones."""
 
 
-class PartialAnswer(Wire, frozen=True, kw_only=True):
+class SavedPartialAnswer(Wire, frozen=True, kw_only=True):
     """The part of a model's answer that had arrived when it was saved."""
 
     session_id: str
@@ -58,8 +58,8 @@ class PartialAnswerFile:
     """Writes the file beside an open session that holds the unfinished answer. A session in memory has no such
     file."""
 
-    def __init__(self, log: SessionLog, *, interval: float = WRITE_INTERVAL) -> None:
-        self.path = sidecar_path(log.path, "partial") if log.path is not None else None
+    def __init__(self, log: SessionLog, *, interval: float = PARTIAL_ANSWER_WRITE_INTERVAL) -> None:
+        self.path = session_sidecar_path(log.path, "partial") if log.path is not None else None
         self._session_id = log.session_id
         self._interval = interval
         self._lock = threading.Lock()
@@ -79,7 +79,10 @@ class PartialAnswerFile:
         def look() -> None:
             self._write_timer = None
             message = answer()
-            if message is not None and len(message.text) + len(message.thinking) > MAX_CHARACTERS:
+            if (
+                message is not None
+                and len(message.text) + len(message.thinking) > MAX_PARTIAL_ANSWER_CHARACTERS
+            ):
                 self._next_write_at = math.inf
             elif message is not None:
                 loop.run_in_executor(None, self._write, self._make_partial_answer(message, leaf_id), number)
@@ -92,10 +95,12 @@ class PartialAnswerFile:
         """Writes the answer, as far as it has arrived, immediately."""
         self._write(self._make_partial_answer(message, leaf_id), self._ended_answers)
 
-    def _make_partial_answer(self, message: AssistantMessage, leaf_id: str | None) -> PartialAnswer:
-        return PartialAnswer(session_id=self._session_id, leaf_id=leaf_id, message=message, saved=now_ms())
+    def _make_partial_answer(self, message: AssistantMessage, leaf_id: str | None) -> SavedPartialAnswer:
+        return SavedPartialAnswer(
+            session_id=self._session_id, leaf_id=leaf_id, message=message, saved=now_ms()
+        )
 
-    def _write(self, newest: PartialAnswer, number: int) -> None:
+    def _write(self, newest: SavedPartialAnswer, number: int) -> None:
         """Writes the file of the unfinished answer. A failed write does not stop the answer; the next write
         tries again."""
         with self._lock:
@@ -103,11 +108,11 @@ class PartialAnswerFile:
                 return
             began = time.monotonic()
             try:
-                replace_file(self.path, encode(newest))
+                replace_sidecar_file_atomically(self.path, encode(newest))
             except SessionWriteError:
                 pass
             now = time.monotonic()
-            self._next_write_at = now + max(self._interval, MIN_PAUSE_FACTOR * (now - began))
+            self._next_write_at = now + max(self._interval, MIN_WRITE_PAUSE_FACTOR * (now - began))
 
     def discard(self) -> None:
         """Deletes the file of the unfinished answer, once the message is in the session file or is not needed
@@ -125,12 +130,14 @@ class PartialAnswerFile:
                 pass  # a disk that became read-only; what is left behind is recognised as recorded
 
 
-def read_unrecorded(log: SessionLog) -> PartialAnswer | None:
+def read_unrecorded_answer(log: SessionLog) -> SavedPartialAnswer | None:
     """Returns the answer that a crash cut off, unless the session file has it."""
     if log.path is None:
         return None
     try:
-        partial: PartialAnswer = decode(read_regular(sidecar_path(log.path, "partial")), PartialAnswer)
+        partial: SavedPartialAnswer = decode(
+            read_regular_file(session_sidecar_path(log.path, "partial")), SavedPartialAnswer
+        )
     except (OSError, msgspec.DecodeError):
         return None
     if partial.session_id != log.session_id or not partial.message.content:
@@ -140,7 +147,7 @@ def read_unrecorded(log: SessionLog) -> PartialAnswer | None:
     return None if _is_in_session(partial, log) else partial
 
 
-def _is_in_session(partial: PartialAnswer, log: SessionLog) -> bool:
+def _is_in_session(partial: SavedPartialAnswer, log: SessionLog) -> bool:
     return any(
         isinstance(entry, MessageEntry)
         and isinstance(entry.message, AssistantMessage)

@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Literal
 
 from app.sessions.errors import SessionLocked, SessionWriteError, system_error_text
-from app.sessions.file.lock import lock_holder, path_of_descriptor, try_lock
-from tools.files.atomic_replacement import sync_folder
-from tools.files.private_folders import last_resort_folder
+from app.sessions.file.session_lock import (
+    lock_holder_process_id,
+    path_of_file_descriptor,
+    try_lock_session_file,
+)
+from tools.files.atomic_replacement import flush_folder_to_disk
+from tools.files.private_folders import fallback_temporary_folder
 
 SyncTiming = Literal["off", "turn", "entry"]
 SyncPolicy = Callable[[], SyncTiming]
@@ -21,16 +25,16 @@ SyncPolicy = Callable[[], SyncTiming]
 change."""
 
 
-def sync_at_turn_end() -> SyncTiming:
+def sync_timing_at_turn_end() -> SyncTiming:
     return "turn"
 
 
-_OPEN_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_SESSION_FILE_OPEN_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _MAX_WRITE_PIECES = 1000
 """The maximum number of buffers that the system accepts in one write call."""
-_DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_WRITE_FAILURE_ERROR_NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _FREE_SPACE_HINT = "Free some disk space or export the session to another disk, then try again."
-_FOLDER_HINT = (
+_UNWRITABLE_FOLDER_HINT = (
     "Make its folder writable, choose another with --session-dir DIR, or run without saving "
     "with --no-session."
 )
@@ -54,7 +58,7 @@ class SessionFile:
     def open(cls, path: Path, sync: SyncPolicy) -> "SessionFile":
         """Opens and locks an existing session file. Raises `SessionLocked`, or `OSError` when the system denies
         writing."""
-        descriptor = os.open(path, _OPEN_FLAGS)
+        descriptor = os.open(path, _SESSION_FILE_OPEN_FLAGS)
         return cls(path, _lock_file(path, descriptor), sync)
 
     @classmethod
@@ -62,7 +66,7 @@ class SessionFile:
         """Creates a session file with its first lines; on failure no file is left behind."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, _OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor = os.open(path, _SESSION_FILE_OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             raise SessionWriteError(
                 path, "a file of that name already exists", "Start another session with /new."
@@ -135,7 +139,7 @@ class SessionFile:
             ) from None
         self._is_torn = False
 
-    def foreign_bytes(self) -> bytes:
+    def read_foreign_bytes(self) -> bytes:
         """Returns the bytes that another program appended since the last write, and counts them as read."""
         size = os.fstat(self._descriptor).st_size
         if size == self.size or self._is_torn:
@@ -146,7 +150,7 @@ class SessionFile:
                 "another program cut this file short",
                 "Nothing more is written to it; continue in a copy with /fork, or export the session.",
             )
-        data = read_at(self._descriptor, self.size, size - self.size)
+        data = read_bytes_at_offset(self._descriptor, self.size, size - self.size)
         self.size = size
         return data
 
@@ -163,7 +167,7 @@ class SessionFile:
         """Returns the file's new path after a rename; None when it was deleted or the system cannot tell."""
         if os.fstat(self._descriptor).st_nlink == 0:
             return None
-        found = path_of_descriptor(self._descriptor)
+        found = path_of_file_descriptor(self._descriptor)
         before, self.path = self.path, found or self.path
         if found is None or not self.is_same_file_at_path():
             self.path = before
@@ -187,7 +191,7 @@ class SessionFile:
     def _sync_to_disk(self) -> None:
         os.fsync(self._descriptor)
         if self._is_new:
-            sync_folder(self.path.parent)
+            flush_folder_to_disk(self.path.parent)
             self._is_new = False
 
     def finish(self) -> None:
@@ -202,12 +206,12 @@ class SessionFile:
             self._descriptor = -1
 
 
-def copy_to_other_disk(problem: SessionWriteError, lines: Iterable[bytes]) -> SessionWriteError:
+def copy_session_to_other_disk(problem: SessionWriteError, lines: Iterable[bytes]) -> SessionWriteError:
     """Copies a session to another disk when its disk is full, and returns the error that reports the copy."""
     assert problem.path is not None
     folder = Path(tempfile.gettempdir())
     try:
-        folder = last_resort_folder()
+        folder = fallback_temporary_folder()
         copy = Path(tempfile.mkdtemp(prefix="session-", dir=folder)) / problem.path.name
         SessionFile.create(copy, lines, lambda: "entry").close()
     except (OSError, SessionWriteError):
@@ -218,8 +222,8 @@ def copy_to_other_disk(problem: SessionWriteError, lines: Iterable[bytes]) -> Se
 
 
 def _lock_file(path: Path, descriptor: int) -> int:
-    if not try_lock(descriptor):
-        holder = lock_holder(descriptor)
+    if not try_lock_session_file(descriptor):
+        holder = lock_holder_process_id(descriptor)
         os.close(descriptor)
         raise SessionLocked(path, holder)
     return descriptor
@@ -240,7 +244,7 @@ def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
             views[0] = views[0][count:]
 
 
-def read_at(descriptor: int, offset: int, size: int) -> bytes:
+def read_bytes_at_offset(descriptor: int, offset: int, size: int) -> bytes:
     """Reads bytes from the middle of an open file."""
     os.lseek(descriptor, offset, os.SEEK_SET)
     parts: list[bytes] = []
@@ -254,4 +258,4 @@ def read_at(descriptor: int, offset: int, size: int) -> bytes:
 
 
 def _write_remedy(problem: OSError) -> str:
-    return _FREE_SPACE_HINT if problem.errno in _DISK_FULL_ERRORS else _FOLDER_HINT
+    return _FREE_SPACE_HINT if problem.errno in _WRITE_FAILURE_ERROR_NUMBERS else _UNWRITABLE_FOLDER_HINT

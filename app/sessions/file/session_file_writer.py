@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from app.sessions.errors import SessionWriteError
-from app.sessions.file.session_file import SessionFile, SyncPolicy, copy_to_other_disk
+from app.sessions.file.session_file import SessionFile, SyncPolicy, copy_session_to_other_disk
 from app.values.entries import Entry
-from tools.files.existence import exists
+from tools.files.path_existence import exists
 
 
 class SessionFileWriter:
@@ -70,7 +70,7 @@ class SessionFileWriter:
         if self._file is not None:
             self._file.hold_lines(b"".join(line))
 
-    def write_held(self) -> None:
+    def write_held_lines(self) -> None:
         """Writes the held lines. Raises `SessionWriteError` while the disk still refuses them."""
         if self.unwritten is None or self.path is None:
             return
@@ -98,12 +98,12 @@ class SessionFileWriter:
                 return
             self.path = moved
             self._report_problem(f"The session file was renamed; it continues as {moved}.")
-        data = self._file.foreign_bytes()
+        data = self._file.read_foreign_bytes()
         if not data:
             return
-        from app.sessions.file.session_reader import read_entry  # noqa: PLC0415  (an old session only)
+        from app.sessions.file.session_reader import decode_session_entry  # noqa: PLC0415  (an old session only)
 
-        entries = [entry for line in data.split(b"\n") if (entry := read_entry(line)) is not None]
+        entries = [entry for line in data.split(b"\n") if (entry := decode_session_entry(line)) is not None]
         for entry in entries:
             self._on_foreign_entries(entry)
         self._needs_feed = not data.endswith(b"\n")
@@ -136,9 +136,9 @@ class SessionFileWriter:
         if self._file is None and self.unwritten is None:
             return
         try:
-            self.write_held()
+            self.write_held_lines()
         except SessionWriteError as problem:
-            raise copy_to_other_disk(problem, self._lines()) from None
+            raise copy_session_to_other_disk(problem, self._lines()) from None
         finally:
             file, self._file, self.is_read_only = self._file, None, True
             self.unwritten = None

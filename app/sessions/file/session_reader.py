@@ -17,10 +17,10 @@ from app.sessions.errors import (
     SessionUnreadable,
     system_error_text,
 )
-from app.sessions.ids import is_session_id
+from app.sessions.session_ids import is_session_id
 from app.values.codec import decode, decode_json
 from app.values.entries import (
-    SESSION_VERSION,
+    SESSION_FORMAT_VERSION,
     CompactionEntry,
     Entry,
     MessageEntry,
@@ -28,63 +28,63 @@ from app.values.entries import (
     UnknownEntry,
 )
 from app.values.wire import from_wire, now_iso, unused_id
-from tools.memory import garbage_collection_paused
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
+from tools.memory_reduction import pause_garbage_collection
 
-HEADER_LIMIT = 1024 * 1024
+MAX_SESSION_HEADER_BYTES = 1024 * 1024
 """The number of bytes in which the header must be; a file without one there is not a session."""
 
-_CHUNK_BYTES = 256 * 1024
+_SESSION_READ_CHUNK_BYTES = 256 * 1024
 """The size of one read in bytes, small enough for the processor's cache."""
 
 ReceiveEntries = Callable[[list[Entry]], None]
 
 _decoder = msgspec.json.Decoder(Entry)
 _set_frozen_field = msgspec.structs.force_setattr
-_BOM = b"\xef\xbb\xbf"
-_ID_AND_PARENT_PATTERN = late(rb'"id":"([^"\\]{1,64})","parentId":(null|"[^"\\]{1,64}")')
+_UTF8_BOM = b"\xef\xbb\xbf"
+_ID_AND_PARENT_PATTERN = lazy_regex(rb'"id":"([^"\\]{1,64})","parentId":(null|"[^"\\]{1,64}")')
 
 
-class BadLine(msgspec.Struct, frozen=True, kw_only=True):
+class UnreadableSessionLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line of a session file that is not an entry, and its position in the file."""
 
     offset: int
     data: bytes
 
 
-class SessionContents(msgspec.Struct, kw_only=True):
+class SessionFileContents(msgspec.Struct, kw_only=True):
     """The content of a session file: header, entries and unreadable lines."""
 
     header: SessionHeader
     entries: list[Entry]
-    bad_lines: list[BadLine] = []
+    bad_lines: list[UnreadableSessionLine] = []
     links: dict[str, str | None] = {}
     """The parent ids of unreadable entries by their ids, where both could be found."""
-    has_torn_line: BadLine | None = None
+    has_torn_line: UnreadableSessionLine | None = None
     """The text after the last line feed, if it is not an entry; None otherwise."""
     ends_with_line_feed: bool = True
     size: int = 0
-    version: int = SESSION_VERSION
+    version: int = SESSION_FORMAT_VERSION
     has_mark: bool = False
     """Whether the file begins with a byte order mark; pi refuses such files."""
 
 
 def read_session(
     path: Path, *, allow_newer: bool = False, each: ReceiveEntries | None = None
-) -> SessionContents:
+) -> SessionFileContents:
     """Reads a whole session file; an empty file is not a session. Raises `SessionNotFound`,
     `SessionUnreadable`, `NotASession`, `SessionTooNew`.
 
     `each` receives the entries in batches while they are still in the processor's cache."""
     require_regular_file(path)
     try:
-        with path.open("rb", buffering=1 << 20) as file, garbage_collection_paused():
+        with path.open("rb", buffering=1 << 20) as file, pause_garbage_collection():
             return _read_contents(file, path, allow_newer, each)
     except OSError as problem:
         raise _unreadable_error(path, problem) from None
 
 
-def read_header(path: Path) -> tuple[SessionHeader, int]:
+def read_session_header(path: Path) -> tuple[SessionHeader, int]:
     """Returns a session file's header in the present format, and the offset of the line behind it. Raises the
     errors of `read_session`."""
     require_regular_file(path)
@@ -96,11 +96,11 @@ def read_header(path: Path) -> tuple[SessionHeader, int]:
         raise _unreadable_error(path, problem) from None
 
 
-def read_without_header(path: Path) -> SessionContents:
+def read_session_without_header(path: Path) -> SessionFileContents:
     """Reads the entries of a session file whose header is lost. Raises `NotASession` when nothing can be read."""
     require_regular_file(path)
     header = SessionHeader(id=path.stem.partition("_")[2] or path.stem, cwd="")
-    reading = SessionContents(header=header, entries=[])
+    reading = SessionFileContents(header=header, entries=[])
     try:
         with path.open("rb", buffering=1 << 20) as file:
             _read_lines(file, reading)
@@ -134,26 +134,28 @@ def _unreadable_error(path: Path, problem: OSError) -> SessionUnreadable:
 
 def _read_contents(
     file: BinaryIO, path: Path, allow_newer: bool, each: ReceiveEntries | None
-) -> SessionContents:
+) -> SessionFileContents:
     header_data, before, has_mark = _find_header(file, path)
     version = header_data.get("version", 1)
-    if not isinstance(version, int) or version > SESSION_VERSION:
+    if not isinstance(version, int) or version > SESSION_FORMAT_VERSION:
         if not allow_newer:
             raise SessionTooNew(
                 path,
                 f"has version {version} of the session format, but this bayou supports up to "
-                f"{SESSION_VERSION}",
+                f"{SESSION_FORMAT_VERSION}",
                 "Update bayou, or open it read-only.",
             )
-        version = SESSION_VERSION
+        version = SESSION_FORMAT_VERSION
     header = _decode_header(header_data, path)
     if not is_session_id(header.id):  # files are named by it
-        raise NotASession(path, "has a first line whose session id is not valid", _REPAIR_HINT)
-    reading = SessionContents(header=header, entries=[], bad_lines=before, version=version, has_mark=has_mark)
+        raise NotASession(path, "has a first line whose session id is not valid", _FORK_TO_REPAIR_HINT)
+    reading = SessionFileContents(
+        header=header, entries=[], bad_lines=before, version=version, has_mark=has_mark
+    )
     reading.size = file.tell()
     file.seek(-1, os.SEEK_CUR)
     reading.ends_with_line_feed = file.read(1) == b"\n"
-    if version < SESSION_VERSION:
+    if version < SESSION_FORMAT_VERSION:
         _read_old(file, reading, header_data)
         if each is not None:
             each(reading.entries)
@@ -164,44 +166,46 @@ def _read_contents(
 
 def _decode_header(data: dict[str, Any], path: Path) -> SessionHeader:
     try:
-        return from_wire({**data, "version": SESSION_VERSION}, SessionHeader)
+        return from_wire({**data, "version": SESSION_FORMAT_VERSION}, SessionHeader)
     except msgspec.ValidationError as problem:
-        raise NotASession(path, f"has a damaged first line ({problem})", _REPAIR_HINT) from None
+        raise NotASession(path, f"has a damaged first line ({problem})", _FORK_TO_REPAIR_HINT) from None
 
 
-_REPAIR_HINT = "It was not changed. If it is a session, `bayou --fork FILE` recovers the readable part."
+_FORK_TO_REPAIR_HINT = (
+    "It was not changed. If it is a session, `bayou --fork FILE` recovers the readable part."
+)
 
 
-def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLine], bool]:
+def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[UnreadableSessionLine], bool]:
     """Finds the header of a session file: as in pi, the first line that is JSON has to be one."""
-    bad: list[BadLine] = []
+    bad: list[UnreadableSessionLine] = []
     has_mark = False
-    while file.tell() < HEADER_LIMIT:
+    while file.tell() < MAX_SESSION_HEADER_BYTES:
         offset = file.tell()
-        line = file.readline(HEADER_LIMIT)
+        line = file.readline(MAX_SESSION_HEADER_BYTES)
         if not line:
             break
-        if offset == 0 and line.startswith(_BOM):
-            line, has_mark = line[len(_BOM) :], True
+        if offset == 0 and line.startswith(_UTF8_BOM):
+            line, has_mark = line[len(_UTF8_BOM) :], True
         text = line.strip(b"\0 \t\r\n")
         if not text:
             continue
         try:
             data = decode_json(text)
         except msgspec.DecodeError:
-            bad.append(BadLine(offset=offset, data=line))
+            bad.append(UnreadableSessionLine(offset=offset, data=line))
             continue
         if isinstance(data, dict) and data.get("type") == "session" and isinstance(data.get("id"), str):
             return data, bad, has_mark
         break
-    raise NotASession(path, "is not a session file, or its first line is damaged", _REPAIR_HINT)
+    raise NotASession(path, "is not a session file, or its first line is damaged", _FORK_TO_REPAIR_HINT)
 
 
-def _read_lines(file: BinaryIO, reading: SessionContents, each: ReceiveEntries | None = None) -> None:
+def _read_lines(file: BinaryIO, reading: SessionFileContents, each: ReceiveEntries | None = None) -> None:
     """Decodes the lines of a session file in batches; decodes a batch line by line only when one of its lines is
     not an entry."""
     line = b""
-    while lines := file.readlines(_CHUNK_BYTES):
+    while lines := file.readlines(_SESSION_READ_CHUNK_BYTES):
         line = lines[-1]
         try:
             found = list(map(_decoder.decode, lines))
@@ -216,7 +220,7 @@ def _read_lines(file: BinaryIO, reading: SessionContents, each: ReceiveEntries |
             if kind is MessageEntry:
                 _set_frozen_field(entry.message, "id", entry.id)
             elif kind is CompactionEntry:
-                with_entry_id(entry)
+                with_message_id_of_entry(entry)
         reading.entries += found
         if each is not None:
             each(found)
@@ -224,17 +228,17 @@ def _read_lines(file: BinaryIO, reading: SessionContents, each: ReceiveEntries |
     reading.ends_with_line_feed = line.endswith(b"\n") if line else reading.ends_with_line_feed
 
 
-def _read_lines_one_by_one(lines: list[bytes], reading: SessionContents) -> None:
+def _read_lines_one_by_one(lines: list[bytes], reading: SessionFileContents) -> None:
     for line in lines:
-        entry = read_entry(line)
+        entry = decode_session_entry(line)
         if entry is not None:
             reading.entries.append(entry)
-        elif not is_blank(line) and not is_header(line):
-            _record_bad_line(reading, BadLine(offset=reading.size, data=line))
+        elif not is_blank_line(line) and not is_session_header_line(line):
+            _record_bad_line(reading, UnreadableSessionLine(offset=reading.size, data=line))
         reading.size += len(line)
 
 
-def _record_bad_line(reading: SessionContents, bad: BadLine) -> None:
+def _record_bad_line(reading: SessionFileContents, bad: UnreadableSessionLine) -> None:
     if not bad.data.endswith(b"\n"):
         reading.has_torn_line = bad
         return
@@ -245,22 +249,22 @@ def _record_bad_line(reading: SessionContents, bad: BadLine) -> None:
         reading.links[found[1].decode("utf-8", "replace")] = None if parent == "null" else parent.strip('"')
 
 
-def read_entry(line: bytes) -> Entry | None:
+def decode_session_entry(line: bytes) -> Entry | None:
     """Decodes the session entry of one line; None when the line is blank, damaged, or a header."""
     try:
         entry = decode(line, Entry)
     except msgspec.DecodeError:
         sound = line.decode("utf-8", "replace").encode()
         if sound != line:  # an invalid byte costs one character, not the whole line
-            return read_entry(sound)
+            return decode_session_entry(sound)
         if b"\0" not in line:
             return None
         text = line.strip(b"\0 \t\r\n")  # a power cut leaves zeros where a block was never written
-        return read_entry(text) if text and b"\0" not in text else None
-    return with_entry_id(entry)
+        return decode_session_entry(text) if text and b"\0" not in text else None
+    return with_message_id_of_entry(entry)
 
 
-def with_entry_id(entry: Entry) -> Entry | None:
+def with_message_id_of_entry(entry: Entry) -> Entry | None:
     """Gives the message of an entry the entry's id; returns None for a value that is not an entry."""
     if isinstance(entry, MessageEntry):
         _set_frozen_field(entry.message, "id", entry.id)
@@ -271,11 +275,11 @@ def with_entry_id(entry: Entry) -> Entry | None:
     return entry
 
 
-def is_blank(line: bytes) -> bool:
+def is_blank_line(line: bytes) -> bool:
     return not line.strip(b"\0 \t\r\n")
 
 
-def is_header(line: bytes) -> bool:
+def is_session_header_line(line: bytes) -> bool:
     """Whether a session line is a second header, which two programs that created the file at once may leave; it
     adds nothing."""
     if b'"session"' not in line[:4096]:
@@ -287,7 +291,7 @@ def is_header(line: bytes) -> bool:
     return isinstance(data, dict) and data.get("type") == "session"
 
 
-def _read_old(file: BinaryIO, reading: SessionContents, header: dict[str, Any]) -> None:
+def _read_old(file: BinaryIO, reading: SessionFileContents, header: dict[str, Any]) -> None:
     """Reads a session file of format version 1 or 2: decodes plain data, migrates it, then converts it to entries."""
     lines: list[dict[str, Any]] = []
     raw = b""
@@ -298,15 +302,20 @@ def _read_old(file: BinaryIO, reading: SessionContents, header: dict[str, Any]) 
             data = None
         if isinstance(data, dict):
             lines.append(data)
-        elif not is_blank(raw):
-            _record_bad_line(reading, BadLine(offset=reading.size, data=raw))
+        elif not is_blank_line(raw):
+            _record_bad_line(reading, UnreadableSessionLine(offset=reading.size, data=raw))
         reading.size += len(raw)
     reading.ends_with_line_feed = raw.endswith(b"\n") if raw else reading.ends_with_line_feed
-    found = (with_entry_id(from_wire(data, Entry)) for data in migrate_lines(lines, header, reading.version))
+    found = (
+        with_message_id_of_entry(from_wire(data, Entry))
+        for data in migrate_session_lines(lines, header, reading.version)
+    )
     reading.entries.extend(entry for entry in found if entry is not None)
 
 
-def migrate_lines(lines: list[dict[str, Any]], header: dict[str, Any], version: int) -> list[dict[str, Any]]:
+def migrate_session_lines(
+    lines: list[dict[str, Any]], header: dict[str, Any], version: int
+) -> list[dict[str, Any]]:
     """Migrates the `lines` of an old session file (without the header, in file order) to the present format and
     updates `header` in place."""
     if version < 2:

@@ -5,13 +5,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.files.existence import is_dir
+from tools.files.path_existence import is_dir
 
-_BATCHES_BEFORE_COMPACTING = 20
+_INDEX_BATCHES_BEFORE_COMPACTING = 20
 """The number of indexed batches after which the database is compacted."""
 
 
-class BackgroundIndexer:
+class BackgroundSessionIndexer:
     """Makes the texts of all sessions below one root searchable."""
 
     def __init__(self, root: Callable[[], Path]) -> None:
@@ -21,10 +21,10 @@ class BackgroundIndexer:
     def index_new_texts(self) -> None:
         """Starts indexing session texts that are new since the last call; one call runs at a time."""
         if not self._reading.is_alive():
-            self._reading = index_in_background(self._root())
+            self._reading = index_sessions_in_background(self._root())
 
 
-def index_in_background(root: Path) -> threading.Thread:
+def index_sessions_in_background(root: Path) -> threading.Thread:
     """Indexes new and changed sessions in batches, and pauses after each as long as it took, so that
     typing is not delayed."""
     thread = threading.Thread(target=_index_root, args=(root,), name="session index", daemon=True)
@@ -45,7 +45,7 @@ def _index_root(root: Path) -> None:
             rounds += 1
             time.sleep(time.monotonic() - started)
             started = time.monotonic()
-        if rounds >= _BATCHES_BEFORE_COMPACTING:
+        if rounds >= _INDEX_BATCHES_BEFORE_COMPACTING:
             index.compact_database()
     finally:
         index.close()

@@ -7,18 +7,18 @@ import unicodedata
 
 import msgspec
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
 # Scripts without spaces between words; every character becomes a separate word.
-_UNSPACED_SCRIPTS = late(
+_UNSPACED_SCRIPTS = lazy_regex(
     r"(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
 )
-_WORD_BREAK = "\u200b"
-_QUERY_TERM_PATTERN = late(r'"([^"]*)"?|(\S+)')
-_WORD_PATTERN = late(r"[^\W_]+")
+_INSERTED_WORD_BREAK = "\u200b"
+_QUERY_TERM_PATTERN = lazy_regex(r'"([^"]*)"?|(\S+)')
+_QUERY_WORD_PATTERN = lazy_regex(r"[^\W_]+")
 _EXCERPT_WORDS, _WORDS_BEFORE_MATCH = 16, 4
 """The length of an excerpt in words, and how many words precede the first match."""
-_PLAIN_EXCERPT_CHARACTERS = 160
+_MAX_PLAIN_EXCERPT_CHARACTERS = 160
 
 
 class SearchTerm(msgspec.Struct, frozen=True):
@@ -28,11 +28,11 @@ class SearchTerm(msgspec.Struct, frozen=True):
     is_prefix: bool
 
 
-def with_word_breaks(text: str) -> str:
-    return _UNSPACED_SCRIPTS.sub(_WORD_BREAK, text)
+def insert_word_breaks(text: str) -> str:
+    return _UNSPACED_SCRIPTS.sub(_INSERTED_WORD_BREAK, text)
 
 
-def parse_query(query: str) -> list[SearchTerm]:
+def parse_search_query(query: str) -> list[SearchTerm]:
     """Splits a search query into terms: each word may be a prefix; "…" is a phrase."""
     found = ((phrase or word, bool(phrase)) for phrase, word in _QUERY_TERM_PATTERN.findall(query))
     terms = (
@@ -42,11 +42,11 @@ def parse_query(query: str) -> list[SearchTerm]:
     return [term for term in terms if term.words]
 
 
-def make_excerpt(text: str, terms: list[SearchTerm]) -> str | None:
+def make_search_excerpt(text: str, terms: list[SearchTerm]) -> str | None:
     r"""Returns the words around the first match, matches between \\x01 and \\x02; None when a term is
     missing."""
-    text = with_word_breaks(unicodedata.normalize("NFC", text))
-    spans = [match.span() for match in _WORD_PATTERN.finditer(text)]
+    text = insert_word_breaks(unicodedata.normalize("NFC", text))
+    spans = [match.span() for match in _QUERY_WORD_PATTERN.finditer(text)]
     words = [_fold_case(text[start:end]) for start, end in spans]
     marked: set[int] = set()
     first = len(words)
@@ -65,16 +65,18 @@ def make_excerpt(text: str, terms: list[SearchTerm]) -> str | None:
         out += [text[at:start], f"\x01{text[start:stop]}\x02" if number in marked else text[start:stop]]
         at = stop
     out.append("…" if end < len(words) else text[at:])
-    return "".join(out).replace(_WORD_BREAK, "")
+    return "".join(out).replace(_INSERTED_WORD_BREAK, "")
 
 
-def make_plain_excerpt(text: str, terms: list[SearchTerm]) -> str | None:
+def make_excerpt_without_sqlite_search(text: str, terms: list[SearchTerm]) -> str | None:
     """Makes the excerpt without SQLite's search module, in which case a term may match inside a word; None when a
     term is missing."""
-    folded = with_word_breaks(text).casefold()
-    if not all(_WORD_BREAK.join(term.words) in folded or " ".join(term.words) in folded for term in terms):
+    folded = insert_word_breaks(text).casefold()
+    if not all(
+        _INSERTED_WORD_BREAK.join(term.words) in folded or " ".join(term.words) in folded for term in terms
+    ):
         return None
-    return text[:_PLAIN_EXCERPT_CHARACTERS]
+    return text[:_MAX_PLAIN_EXCERPT_CHARACTERS]
 
 
 def _match_positions(term: SearchTerm, words: list[str]) -> list[int]:
@@ -90,7 +92,7 @@ def _match_positions(term: SearchTerm, words: list[str]) -> list[int]:
 
 
 def _tokens(text: str) -> list[str]:
-    return _WORD_PATTERN.findall(with_word_breaks(unicodedata.normalize("NFC", text)))
+    return _QUERY_WORD_PATTERN.findall(insert_word_breaks(unicodedata.normalize("NFC", text)))
 
 
 def _fold_case(word: str) -> str:

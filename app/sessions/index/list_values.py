@@ -6,9 +6,9 @@ import msgspec
 
 from app.sessions.context_projection import unix_milliseconds
 from app.sessions.errors import SessionError
-from app.sessions.file.session_reader import read_header
-from app.sessions.index.session_line import read_line
-from app.sessions.index.summary import SessionDigest
+from app.sessions.file.session_reader import read_session_header
+from app.sessions.index.session_digest import SessionDigest
+from app.sessions.index.session_line import decode_session_line
 
 _MAX_WHOLE_BYTES, _HEAD_BYTES = 256 * 1024, 64 * 1024
 """The size in bytes up to which a file is read whole for a quick list, and the part read of a longer file."""
@@ -36,7 +36,7 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
         return self.name or self.first_prompt or "(no messages)"
 
 
-class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
+class SessionSearchHit(msgspec.Struct, frozen=True, kw_only=True):
     r"""A text that matches a search; `excerpt` has the matches between \\x01 and \\x02."""
 
     session: SessionSummary
@@ -46,18 +46,18 @@ class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
     excerpt: str
 
 
-def summary_of_file(name: str) -> SessionSummary | None:
+def session_summary_of_file(name: str) -> SessionSummary | None:
     """Makes a session's summary from its file, or from the beginning of a long file; None when the file is not a
     session."""
     path, digest = Path(name), SessionDigest()
     try:
-        header, offset = read_header(path)
+        header, offset = read_session_header(path)
         found = path.stat()
         is_short = found.st_size <= _MAX_WHOLE_BYTES
         with path.open("rb") as file:
             file.seek(offset)
             for line in file.read(-1 if is_short else _HEAD_BYTES).splitlines(keepends=True):
-                read = read_line(line)[0] if line.endswith(b"\n") else None
+                read = decode_session_line(line)[0] if line.endswith(b"\n") else None
                 if read is not None:
                     digest.add(read, line)
     except (SessionError, OSError):

@@ -18,35 +18,40 @@ import msgspec
 
 from app.sessions.context_projection import unix_milliseconds
 from app.sessions.errors import SessionError, system_error_text
-from app.sessions.file.session_reader import read_header
-from app.sessions.folders import session_files
-from app.sessions.ids import recency_key
+from app.sessions.file.session_reader import read_session_header
 from app.sessions.index.excerpts import (
     SearchTerm,
-    make_excerpt,
-    make_plain_excerpt,
-    parse_query,
-    with_word_breaks,
+    insert_word_breaks,
+    make_excerpt_without_sqlite_search,
+    make_search_excerpt,
+    parse_search_query,
 )
-from app.sessions.index.line_reader import FileRewritten, TextCollector, read_lines, read_text_at
-from app.sessions.index.list_values import SessionHit, SessionSummary
-from app.sessions.index.session_line import read_line
-from app.sessions.index.summary import SearchableText, SessionDigest, storable_text
-from app.sessions.index.usage import (
-    UNKNOWN_TITLE,
-    EntryUsage,
-    SkippedUsage,
-    UsagePart,
-    UsageReport,
-    UsageSession,
-    UsageSum,
-    UsageTally,
-    day_of,
+from app.sessions.index.line_reader import (
+    SearchableTextCollector,
+    SessionFileRewritten,
+    read_searchable_text_at,
+    read_session_lines,
 )
+from app.sessions.index.list_values import SessionSearchHit, SessionSummary
+from app.sessions.index.session_digest import SearchableText, SessionDigest, text_valid_for_database
+from app.sessions.index.session_line import decode_session_line
+from app.sessions.index.token_usage import (
+    UNKNOWN_USAGE_GROUP_TITLE,
+    SessionDayModelUsage,
+    SessionEntryUsage,
+    SessionOfUsage,
+    SessionUsageTally,
+    SkippedUsageLine,
+    TokenUsageReport,
+    TokenUsageSum,
+    day_of_quarter_hour,
+)
+from app.sessions.session_folders import session_files
+from app.sessions.session_ids import recency_sort_key
 
-INDEX_NAME = ".index.sqlite"
-_VERSION = 5
-_SCHEMA = """
+SESSION_INDEX_FILE_NAME = ".index.sqlite"
+_SESSION_INDEX_VERSION = 5
+_SESSION_INDEX_SCHEMA = """
 create table if not exists sessions(
     key integer primary key autoincrement, path blob not null, inode integer, size integer, mtime integer,
     read integer, tail blob, searchable integer not null default 0,
@@ -63,22 +68,22 @@ create table if not exists bounds(oldest integer, newest integer);
 time of the text: newer texts come last. Keys without gaps take a third of the room that times would. `counted` maps
 an entry to the session for which it was counted; in `used`, the row of another session with the same entry names it
 in `copied`, and counts when the first session is deleted."""
-_MAX_NAMED_LINES = 5
+_MAX_NAMED_BROKEN_LINES = 5
 """The maximum number of broken lines of one file that are listed with their position; further ones are only counted."""
-_FILES_PER_BATCH = 20
-_SEARCH_MODULE = "fts5"
+_INDEXED_FILES_PER_BATCH = 20
+_SQLITE_SEARCH_MODULE = "fts5"
 _CREATE_SEARCH_TABLE = (
     "create virtual table if not exists words using fts5(text, content='', columnsize=0, detail=none,"
     " tokenize='unicode61 remove_diacritics 2')"
 )
 """The SQL that creates the search table: it stores the words of texts without positions, in a tenth of the texts'
 size; phrases are then checked in the text itself."""
-_CREATE_PLAIN_TABLE = (
+_CREATE_TABLE_WITHOUT_SEARCH_MODULE = (
     "create table if not exists words(rowid integer primary key, text text)"  # no search module in SQLite
 )
-_MAX_CANDIDATES = 2_000
+_MAX_SEARCH_CANDIDATES = 2_000
 """The maximum number of texts that one search reads."""
-_COMPACT_AFTER_ROWS = 5_000
+_COMPACT_INDEX_AFTER_ROWS = 5_000
 
 
 _refresh_lock = threading.Lock()
@@ -94,7 +99,7 @@ class SessionIndex:
         self.root = root
         self._start = os.path.join(root, "")  # noqa: PTH118  (of thousands of files, at every start)
         self._patience = patience
-        self._place = database or root / INDEX_NAME
+        self._place = database or root / SESSION_INDEX_FILE_NAME
         self._has_search = True
         self._db = self._connect()
 
@@ -127,14 +132,14 @@ class SessionIndex:
             db.execute("pragma journal_mode=wal")
             db.execute("pragma synchronous=off")  # it can be rebuilt from the files
             self._has_search = _has_search_module(db)
-            wanted = 2 * _VERSION + self._has_search
+            wanted = 2 * _SESSION_INDEX_VERSION + self._has_search
             version = db.execute("pragma user_version").fetchone()[0]
             if version not in (0, wanted):
                 raise sqlite3.DatabaseError("made by another version")
             if version == 0:
                 db.execute(f"pragma user_version={wanted}")
-            db.executescript(_SCHEMA)
-            db.execute(_CREATE_SEARCH_TABLE if self._has_search else _CREATE_PLAIN_TABLE)
+            db.executescript(_SESSION_INDEX_SCHEMA)
+            db.execute(_CREATE_SEARCH_TABLE if self._has_search else _CREATE_TABLE_WITHOUT_SEARCH_MODULE)
             db.execute("select count(*) from sessions").fetchone()
             db.commit()
         except sqlite3.Error:
@@ -201,20 +206,22 @@ class SessionIndex:
         ).lastrowid
         assert key is not None
         try:
-            header, offset = read_header(Path(path))
+            header, offset = read_session_header(Path(path))
             created = unix_milliseconds(header.timestamp)
-            lines = _LineCollector(SessionDigest(), UsageTally(UNKNOWN_TITLE, _created_time(created, found)))
-            read, tail = read_lines(Path(path), offset, lines)
+            lines = _LineCollector(
+                SessionDigest(), SessionUsageTally(UNKNOWN_USAGE_GROUP_TITLE, _created_time(created, found))
+            )
+            read, tail = read_session_lines(Path(path), offset, lines)
         except (SessionError, OSError) as problem:
             why = problem.what if isinstance(problem, SessionError) else system_error_text(problem)
-            self._db.execute("update sessions set problem=? where key=?", (storable_text(why), key))
+            self._db.execute("update sessions set problem=? where key=?", (text_valid_for_database(why), key))
             return
         self._db.execute(
             "update sessions set id=?, cwd=?, parent=?, created=? where key=?",
             (
-                storable_text(header.id),
-                storable_text(header.cwd),
-                storable_text(header.parent_session) if header.parent_session else None,
+                text_valid_for_database(header.id),
+                text_valid_for_database(header.cwd),
+                text_valid_for_database(header.parent_session) if header.parent_session else None,
                 created,
                 key,
             ),
@@ -229,10 +236,12 @@ class SessionIndex:
         packed, model, created, tail = self._db.execute(
             "select digest, model, created, tail from sessions where key=?", (row.key,)
         ).fetchone()
-        lines = _LineCollector(_unpack_digest(packed), UsageTally(model, _created_time(created, found)))
+        lines = _LineCollector(
+            _unpack_digest(packed), SessionUsageTally(model, _created_time(created, found))
+        )
         try:
-            read, tail = read_lines(Path(path), row.read_bytes, lines, tail)
-        except (FileRewritten, OSError):
+            read, tail = read_session_lines(Path(path), row.read_bytes, lines, tail)
+        except (SessionFileRewritten, OSError):
             return False
         self._store_session(row.key, path, lines, found, read, tail)
         return True
@@ -256,10 +265,10 @@ class SessionIndex:
         self._store_usage(key, lines.tally.uses)
         if lines.broken:
             named = self._db.execute("select count(*) from broken where session=?", (key,)).fetchone()[0]
-            for at, why in lines.broken[: _MAX_NAMED_LINES - named]:
+            for at, why in lines.broken[: _MAX_NAMED_BROKEN_LINES - named]:
                 self._db.execute("insert into broken values(?,?,?)", (key, _line_number_at(path, at), why))
 
-    def _store_usage(self, key: int, uses: list[EntryUsage]) -> None:
+    def _store_usage(self, key: int, uses: list[SessionEntryUsage]) -> None:
         entries = {use.entry_hash for use in uses} - {None}
         counted = {
             entry
@@ -268,10 +277,10 @@ class SessionIndex:
             )
         }
         self._db.executemany("insert into counted values(?,?)", ((entry, key) for entry in entries - counted))
-        sums: dict[tuple[int | None, str, int | None], UsageSum] = {}
+        sums: dict[tuple[int | None, str, int | None], TokenUsageSum] = {}
         for use in uses:
             copied = use.entry_hash if use.entry_hash in counted else None
-            sums.setdefault((use.quarter_hour, use.model, copied), UsageSum()).add(use.usage)
+            sums.setdefault((use.quarter_hour, use.model, copied), TokenUsageSum()).add(use.usage)
             if use.entry_hash is not None:
                 counted.add(use.entry_hash)
         self._db.executemany(
@@ -287,15 +296,15 @@ class SessionIndex:
         """Makes the texts of a batch of sessions searchable, newest first. Returns False when all are."""
         rows = self._db.execute(
             "select key, path, searchable, read from sessions where searchable < read order by mtime desc limit ?",
-            (_FILES_PER_BATCH,),
+            (_INDEXED_FILES_PER_BATCH,),
         ).fetchall()
         fresh: list[tuple[int, int, SearchableText]] = []
         for key, name, searchable, read in rows:
-            texts, path = TextCollector(), Path(self._absolute_path(name))
+            texts, path = SearchableTextCollector(), Path(self._absolute_path(name))
             try:
-                offset = searchable or read_header(path)[1]
-                read_lines(path, offset, texts, end=read)
-            except (SessionError, OSError, FileRewritten):
+                offset = searchable or read_session_header(path)[1]
+                read_session_lines(path, offset, texts, end=read)
+            except (SessionError, OSError, SessionFileRewritten):
                 pass  # the file disappeared or changed just now; the next refresh handles it
             fresh += ((unix_milliseconds(text.time), key, text) for text in texts.found)
             self._db.execute("update sessions set searchable=? where key=?", (read, key))
@@ -323,7 +332,7 @@ class SessionIndex:
 
     def _add_text(self, place: int, key: int, text: SearchableText) -> None:
         self._db.execute("insert into texts(key, session, at) values(?,?,?)", (place, key, text.offset))
-        self._db.execute("insert into words(rowid, text) values(?,?)", (place, with_word_breaks(text.text)))
+        self._db.execute("insert into words(rowid, text) values(?,?)", (place, insert_word_breaks(text.text)))
 
     def _remove_sessions(self, keys: list[int]) -> None:
         """Removes sessions from the search index. Their words are removed only when they are many, by indexing
@@ -335,7 +344,7 @@ class SessionIndex:
         lost = self._db.execute(
             "select count(*) from texts where session not in (select key from sessions)"
         ).fetchone()[0]
-        if lost > _COMPACT_AFTER_ROWS and lost > whole / 2:
+        if lost > _COMPACT_INDEX_AFTER_ROWS and lost > whole / 2:
             self._db.execute("delete from texts")
             self._db.execute(
                 "insert into words(words) values('delete-all')" if self._has_search else "delete from words"
@@ -368,7 +377,7 @@ class SessionIndex:
         self.refresh()
         found = list(self._summaries().values())
         now = time.time()
-        found.sort(key=lambda summary: recency_key(summary.modified / 1000, now), reverse=True)
+        found.sort(key=lambda summary: recency_sort_key(summary.modified / 1000, now), reverse=True)
         return found
 
     def _summaries(self, keys: Iterable[int] | None = None) -> dict[int, SessionSummary]:
@@ -379,35 +388,37 @@ class SessionIndex:
         )
         return {row[0]: _summary_of_row(self.root, row) for row in rows}
 
-    def usage(self) -> UsageReport:
+    def usage(self) -> TokenUsageReport:
         """Returns the token usage of all sessions. Where the database cannot be stored, all files are read, with
         the same result."""
         if not self.refresh():
             self._db.close()
             self._db = self._open_in_memory()
             self._read_files()
-        sessions: dict[int, UsageSession] = {}
+        sessions: dict[int, SessionOfUsage] = {}
         for key, name, id_, cwd, packed in self._db.execute(
             "select key, path, id, cwd, digest from sessions where id is not null"
         ):
             title, first_prompt, greeting, *_ = msgspec.msgpack.decode(packed)
-            sessions[key] = UsageSession(
+            sessions[key] = SessionOfUsage(
                 path=self._absolute_path(name), id=id_, cwd=cwd, title=title or first_prompt or greeting or ""
             )
         days: dict[int | None, str] = {}
-        parts: list[UsagePart] = []
+        parts: list[SessionDayModelUsage] = []
         for key, quarter, model, *sums in self._db.execute(
             "select session, quarter, model, sum(answers), sum(input), sum(output), sum(cache_read),"
             " sum(cache_write), sum(cost) from used where copied is null group by session, quarter, model"
         ):
-            day = days.get(quarter) or days.setdefault(quarter, day_of(quarter))
-            parts.append(UsagePart(session=sessions[key], day=day, model=model, usage=UsageSum(*sums)))
-        return UsageReport(
+            day = days.get(quarter) or days.setdefault(quarter, day_of_quarter_hour(quarter))
+            parts.append(
+                SessionDayModelUsage(session=sessions[key], day=day, model=model, usage=TokenUsageSum(*sums))
+            )
+        return TokenUsageReport(
             parts=tuple(parts),
             skipped=tuple(self._skipped_usage()),
         )
 
-    def _skipped_usage(self) -> Iterator[SkippedUsage]:
+    def _skipped_usage(self) -> Iterator[SkippedUsageLine]:
         named: dict[int, list[tuple[int, str]]] = {}
         for key, line, why in self._db.execute(
             "select session, line, why from broken order by session, line"
@@ -419,33 +430,35 @@ class SessionIndex:
         ):
             path = self._absolute_path(name)
             if problem is not None:
-                yield SkippedUsage(path=path, why=problem)
+                yield SkippedUsageLine(path=path, why=problem)
                 continue
             lines = named.get(key, [])
-            yield from (SkippedUsage(path=path, line=line, why=why) for line, why in lines)
+            yield from (SkippedUsageLine(path=path, line=line, why=why) for line, why in lines)
             if broken > len(lines):
-                yield SkippedUsage(path=path, why=f"{broken - len(lines)} more of its lines cannot be read")
+                yield SkippedUsageLine(
+                    path=path, why=f"{broken - len(lines)} more of its lines cannot be read"
+                )
             if is_open:
-                yield SkippedUsage(path=path, why="its last line has no end yet")
+                yield SkippedUsageLine(path=path, why="its last line has no end yet")
 
-    def search(self, query: str, *, limit: int = 50) -> list[SessionHit]:
+    def search(self, query: str, *, limit: int = 50) -> list[SessionSearchHit]:
         """Returns indexed session texts that contain all terms of the query, newest first. Each word may be a
         prefix; "…" is a phrase."""
-        terms = parse_query(storable_text(query))
+        terms = parse_search_query(text_valid_for_database(query))
         if not terms:
             return []
-        hits: list[SessionHit] = []
+        hits: list[SessionSearchHit] = []
         summaries: dict[int, SessionSummary] = {}
-        shown_of = make_excerpt if self._has_search else make_plain_excerpt
+        shown_of = make_search_excerpt if self._has_search else make_excerpt_without_sqlite_search
         for key, at in self._matching_positions(terms):
             if key not in summaries:
                 summaries.update(self._summaries((key,)))
-            text = read_text_at(summaries[key].path, at) if key in summaries else None
+            text = read_searchable_text_at(summaries[key].path, at) if key in summaries else None
             shown = None if text is None else shown_of(text.text, terms)
             if text is None or shown is None:
                 continue
             hits.append(
-                SessionHit(
+                SessionSearchHit(
                     session=summaries[key],
                     entry_id=text.entry_id,
                     role=text.role,
@@ -463,12 +476,12 @@ class SessionIndex:
         if self._has_search:
             wanted = " ".join(_database_query(term) for term in terms)
             sql = f"{select}words match ? order by words.rowid desc limit ?"
-            return self._db.execute(sql, (wanted, _MAX_CANDIDATES))
+            return self._db.execute(sql, (wanted, _MAX_SEARCH_CANDIDATES))
         words = [word for term in terms for word in term.words]
         like = " and ".join("text like ?" for _ in words)
         likes = [f"%{word}%" for word in words]  # letters and digits
         return self._db.execute(
-            f"{select}{like} order by words.rowid desc limit ?", (*likes, _MAX_CANDIDATES)
+            f"{select}{like} order by words.rowid desc limit ?", (*likes, _MAX_SEARCH_CANDIDATES)
         )
 
 
@@ -492,14 +505,14 @@ class _IndexedFile(msgspec.Struct, frozen=True, array_like=True):
 class _LineCollector:
     """Collects digest, usage and broken lines from new lines of a session file."""
 
-    def __init__(self, digest: SessionDigest, tally: UsageTally) -> None:
+    def __init__(self, digest: SessionDigest, tally: SessionUsageTally) -> None:
         self.digest = digest
         self.tally = tally
         self.broken: list[tuple[int, str]] = []
         """The offset of each broken line and the reason why it is broken."""
 
-    def take_line(self, line: bytes, at: int) -> None:
-        found, why = read_line(line)
+    def receive_session_line(self, line: bytes, at: int) -> None:
+        found, why = decode_session_line(line)
         if found is not None:
             self.digest.add(found, line)
         if why:
@@ -529,7 +542,7 @@ def _line_number_at(path: str, at: int) -> int:
 
 def _has_search_module(db: sqlite3.Connection) -> bool:
     try:
-        db.execute(f"create virtual table temp.probe using {_SEARCH_MODULE}(x)")
+        db.execute(f"create virtual table temp.probe using {_SQLITE_SEARCH_MODULE}(x)")
         db.execute("drop table temp.probe")
     except sqlite3.OperationalError:
         return False
@@ -543,16 +556,16 @@ def _database_query(term: SearchTerm) -> str:
     return " ".join([*(f'"{word}"' for word in whole), f'"{last}"{"*" if term.is_prefix else ""}'])
 
 
-_DIGEST_FIELDS = ("name", "first_prompt", "greeting", "messages", "cost", "modified")
+_SESSION_DIGEST_FIELDS = ("name", "first_prompt", "greeting", "messages", "cost", "modified")
 """The fields of a digest in the order in which they are stored."""
 
 
 def _pack_digest(digest: SessionDigest) -> bytes:
-    return msgspec.msgpack.encode([getattr(digest, name) for name in _DIGEST_FIELDS])
+    return msgspec.msgpack.encode([getattr(digest, name) for name in _SESSION_DIGEST_FIELDS])
 
 
 def _unpack_digest(packed: bytes) -> SessionDigest:
-    return SessionDigest(**dict(zip(_DIGEST_FIELDS, msgspec.msgpack.decode(packed), strict=True)))
+    return SessionDigest(**dict(zip(_SESSION_DIGEST_FIELDS, msgspec.msgpack.decode(packed), strict=True)))
 
 
 def _summary_of_row(

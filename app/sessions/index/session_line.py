@@ -7,37 +7,37 @@ from typing import Annotated, Any
 import msgspec
 
 from app.sessions.context_projection import unix_milliseconds
-from app.sessions.file.session_reader import is_blank, is_header, read_entry
+from app.sessions.file.session_reader import decode_session_entry, is_blank_line, is_session_header_line
 from app.values.entries import Entry, MessageEntry, UnknownEntry
 from app.values.wire import convert, to_wire
 
-_UNREADABLE_LINE = "the line cannot be read"
-_UNREADABLE_USAGE = "its usage cannot be read"
+_UNREADABLE_LINE_REASON = "the line cannot be read"
+_UNREADABLE_USAGE_REASON = "its usage cannot be read"
 
 _TokenCount = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 _Dollars = Annotated[float, msgspec.Meta(ge=0, le=10**9)]
-_MAX_TIME_MS = 10**14
+_MAX_PLAUSIBLE_TIME_MS = 10**14
 """The latest plausible time in Unix milliseconds; a later time counts as missing."""
 
 
-class LineCost(msgspec.Struct):
+class SessionLineCost(msgspec.Struct):
     total: _Dollars = 0.0
 
 
-class LineUsage(msgspec.Struct, rename="camel"):
+class SessionLineUsage(msgspec.Struct, rename="camel"):
     input: _TokenCount = 0
     output: _TokenCount = 0
     cache_read: _TokenCount = 0
     cache_write: _TokenCount = 0
-    cost: LineCost = msgspec.field(default_factory=LineCost)
+    cost: SessionLineCost = msgspec.field(default_factory=SessionLineCost)
 
 
-class LineMessage(msgspec.Struct):
+class SessionLineMessage(msgspec.Struct):
     role: str = ""
     provider: str | None = None
     model: str | None = None
     timestamp: int | float | None = None
-    usage: LineUsage | None = None
+    usage: SessionLineUsage | None = None
 
 
 class SessionLine(msgspec.Struct, rename="camel"):
@@ -49,8 +49,8 @@ class SessionLine(msgspec.Struct, rename="camel"):
     provider: str | None = None
     model: str | None = None
     model_id: str | None = None
-    message: LineMessage | None = None
-    usage: LineUsage | None = None
+    message: SessionLineMessage | None = None
+    usage: SessionLineUsage | None = None
 
     @property
     def role(self) -> str:
@@ -58,7 +58,7 @@ class SessionLine(msgspec.Struct, rename="camel"):
         return self.message.role if self.type == "message" and self.message is not None else ""
 
     @property
-    def counted_usage(self) -> LineUsage | None:
+    def counted_usage(self) -> SessionLineUsage | None:
         """The usage that a session line reports; only answers, tools and summaries have one."""
         message = self.message
         if self.type == "message":
@@ -79,14 +79,14 @@ class SessionLine(msgspec.Struct, rename="camel"):
 
 
 def _valid_time(time: float) -> int:
-    return int(time) if 0 < time < _MAX_TIME_MS else 0
+    return int(time) if 0 < time < _MAX_PLAUSIBLE_TIME_MS else 0
 
 
 _ENTRY_TYPES_WITH_USAGE = ("message", "usage", "compaction", "branch_summary")
 _decoder = msgspec.json.Decoder(SessionLine)
 
 
-def read_line(line: bytes) -> tuple[SessionLine | None, str]:
+def decode_session_line(line: bytes) -> tuple[SessionLine | None, str]:
     """Decodes a session line. Returns the line, or None if it contains nothing that counts, and the reason if it
     cannot be read."""
     try:
@@ -98,11 +98,11 @@ def read_line(line: bytes) -> tuple[SessionLine | None, str]:
 
 def _read_leniently(line: bytes) -> tuple[SessionLine | None, str]:
     """Decodes a session line as the session reader does, which accepts invalid bytes and absent or unknown fields."""
-    entry = read_entry(line)
+    entry = decode_session_entry(line)
     if entry is None:
-        return None, "" if is_blank(line) or is_header(line) else _UNREADABLE_LINE
+        return None, "" if is_blank_line(line) or is_session_header_line(line) else _UNREADABLE_LINE_REASON
     data = to_wire(entry)
-    why = _UNREADABLE_USAGE if data.get("type") in _ENTRY_TYPES_WITH_USAGE else ""
+    why = _UNREADABLE_USAGE_REASON if data.get("type") in _ENTRY_TYPES_WITH_USAGE else ""
     if isinstance(entry, UnknownEntry):
         return None, why
     try:
@@ -116,5 +116,5 @@ def _without_usage(entry: Entry, data: dict[str, Any]) -> SessionLine | None:
     None if the line has no message."""
     if not isinstance(entry, MessageEntry):
         return None
-    message = LineMessage(role=data["message"]["role"], timestamp=entry.message.timestamp)
+    message = SessionLineMessage(role=data["message"]["role"], timestamp=entry.message.timestamp)
     return SessionLine(type="message", timestamp=entry.timestamp, message=message)

@@ -10,37 +10,43 @@ from textual import on
 from textual.app import App
 from textual.filter import LineFilter
 
-from app.batch.patches import AppliedPatch, apply_patch, push_patch, read_patch
-from app.batch.results import file_in_batch
-from app.resources.paths import Paths, styles_dir
+from app.batch.patches import AppliedPatch, apply_run_patch, push_run_patch, read_run_patch
+from app.batch.results import resolve_file_in_batch
+from app.resources.paths import BayouPaths, shipped_styles_dir
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.themes import find_themes
 from app.tui.batch.batch_screen import (
-    APPLY_PATCH_ACTION,
-    LEAVE_ACTION,
-    OPEN_ACTION,
-    PAUSE_ACTION,
-    PUSH_PATCH_ACTION,
-    SHOW_PATCH_ACTION,
-    STOP_ACTION,
+    BATCH_APPLY_PATCH_ACTION,
+    BATCH_LEAVE_ACTION,
+    BATCH_OPEN_RUN_ACTION,
+    BATCH_PAUSE_ACTION,
+    BATCH_PUSH_PATCH_ACTION,
+    BATCH_SHOW_PATCH_ACTION,
+    BATCH_STOP_RUN_ACTION,
     BatchScreen,
 )
-from app.tui.batch.batch_view import BatchView
-from app.tui.batch.run_conversation import RunConversation
-from app.tui.current_theme import DARK, PLAIN_THEME, load_theme, resolve_theme_name, select_line_filters
-from app.tui.keys.keymap import make_binding_group, read_key_map
+from app.tui.batch.batch_table_data import BatchTableData
+from app.tui.batch.run_conversation import BatchRunConversation
+from app.tui.current_theme import (
+    DARK,
+    TERMINAL_PALETTE_THEME,
+    load_theme,
+    resolve_theme_name,
+    select_line_filters,
+)
+from app.tui.keys.keymap import make_key_binding_group, read_user_key_map
 from app.values.user_errors import UserError
 from bayou.batch import BatchResult
-from tools.results import Card, DiffBlock, TextBlock
-from tools.text import escape_controls, one_line
+from tools.text_sanitizing import escape_controls, one_line
+from tools.tool_result_values import Card, DiffBlock, TextBlock
 from widgets.lists.row_list import RowList
 from widgets.screens.block import BlockScreen
-from widgets.screens.conversation import ConversationScreen
+from widgets.screens.conversation_screen import AgentConversationScreen
 from widgets.screens.dialogs import ConfirmScreen
 from widgets.screens.picker import PickerScreen
-from widgets.textual_internals import SheetScreen
-from widgets.themes import variable_defaults
-from widgets.transcript.blocks import CardBlock, CardState
+from widgets.textual_internals import ClosableModalScreen
+from widgets.themes import default_style_variables
+from widgets.transcript.transcript_blocks import CardState, ToolCallBlock
 from widgets.transcript.view import Transcript
 
 
@@ -50,15 +56,15 @@ class BatchApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     TITLE = "bayou batch"
 
-    def __init__(self, view: BatchView, paths: Paths) -> None:
-        super().__init__(css_path=[str(path) for path in sorted(styles_dir().glob("*.tcss"))])
+    def __init__(self, view: BatchTableData, paths: BayouPaths) -> None:
+        super().__init__(css_path=[str(path) for path in sorted(shipped_styles_dir().glob("*.tcss"))])
         self.view = view
         self._paths = paths
         self._batch_screen = BatchScreen(view)
         self._running_tasks: set[asyncio.Task[None]] = set()
         themes = find_themes(paths, is_trusted=False)
         wanted = EffectiveSettings(paths).settings.display.theme
-        for name in (PLAIN_THEME if self.no_color else resolve_theme_name(wanted), DARK):
+        for name in (TERMINAL_PALETTE_THEME if self.no_color else resolve_theme_name(wanted), DARK):
             theme = load_theme(themes, name)[1]
             if theme is not None:
                 self.register_theme(theme)
@@ -70,13 +76,17 @@ class BatchApp(App[None]):
         return list(select_line_filters(filters, no_color=self.no_color, is_ansi=self.native_ansi_color))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults()
+        return default_style_variables()
 
     def on_mount(self) -> None:
-        place = make_binding_group(
-            "a batch", BatchScreen.BINDINGS, PickerScreen.BINDINGS, RowList.BINDINGS, SheetScreen.BINDINGS
+        place = make_key_binding_group(
+            "a batch",
+            BatchScreen.BINDINGS,
+            PickerScreen.BINDINGS,
+            RowList.BINDINGS,
+            ClosableModalScreen.BINDINGS,
         )
-        self.set_keymap(read_key_map(self._paths.keybindings_file, (place,)).keys_by_action)
+        self.set_keymap(read_user_key_map(self._paths.keybindings_file, (place,)).keys_by_action)
         self.push_screen(self._batch_screen)
 
     @on(Transcript.CopyRequested)
@@ -85,27 +95,27 @@ class BatchApp(App[None]):
 
     @on(PickerScreen.ActionRequested)
     def _handle_request(self, request: PickerScreen.ActionRequested) -> None:
-        if request.action == LEAVE_ACTION:
+        if request.action == BATCH_LEAVE_ACTION:
             self._leave_or_confirm()
-        elif request.action == PAUSE_ACTION:
+        elif request.action == BATCH_PAUSE_ACTION:
             self._toggle_pause()
         elif request.row is not None:
             self._run_action(request.action, request.row.id)
 
     def _run_action(self, action: str, key: str) -> None:
         result, pool = self.view.find_result(key), self.view.pool
-        if action == OPEN_ACTION:
+        if action == BATCH_OPEN_RUN_ACTION:
             self._open_run(key)
-        elif action == STOP_ACTION:
+        elif action == BATCH_STOP_RUN_ACTION:
             if pool is not None:
                 pool.stop_run(key)
         elif result is None:
             self._batch_screen.show_note("the run is still in progress")
-        elif action == SHOW_PATCH_ACTION:
+        elif action == BATCH_SHOW_PATCH_ACTION:
             self._show_patch(result)
-        elif action == APPLY_PATCH_ACTION:
+        elif action == BATCH_APPLY_PATCH_ACTION:
             self._run_in_background(self._apply_patch_of(result))
-        elif action == PUSH_PATCH_ACTION:
+        elif action == BATCH_PUSH_PATCH_ACTION:
             self._run_in_background(self._push_patch_of(result))
 
     def _toggle_pause(self) -> None:
@@ -137,21 +147,21 @@ class BatchApp(App[None]):
             return
         if ended is not None and ended.session is not None:
             try:
-                file_in_batch(view.batch_folder, ended.session)
+                resolve_file_in_batch(view.batch_folder, ended.session)
             except UserError as problem:
                 self._batch_screen.show_note(one_line(str(problem)))
                 return
 
         async def session() -> Path | None:
-            if (run := view.find_running(key)) is not None:
-                return await run.live_session()
+            if (run := view.find_running_batch_run(key)) is not None:
+                return await run.live_session_file()
             result = view.find_result(key)
             if result is None or not result.session:
                 return None
-            return file_in_batch(view.batch_folder, result.session)
+            return resolve_file_in_batch(view.batch_folder, result.session)
 
         def footer() -> str:
-            if (run := view.find_running(key)) is not None:
+            if (run := view.find_running_batch_run(key)) is not None:
                 return f"running · {one_line(run.state.line)[:80]}"
             result = view.find_result(key)
             return (
@@ -164,18 +174,18 @@ class BatchApp(App[None]):
             if view.pool is not None:
                 view.pool.stop_run(key)
 
-        conversation = RunConversation(
+        conversation = BatchRunConversation(
             key,
             session=session,
             footer=footer,
-            is_running=lambda: view.find_running(key) is not None,
+            is_running=lambda: view.find_running_batch_run(key) is not None,
             stop=stop,
         )
-        self.push_screen(ConversationScreen(conversation))
+        self.push_screen(AgentConversationScreen(conversation))
 
     def _show_patch(self, result: BatchResult) -> None:
         try:
-            patch = read_patch(self.view.batch_folder, result).decode("utf-8", "replace")
+            patch = read_run_patch(self.view.batch_folder, result).decode("utf-8", "replace")
         except UserError as problem:
             self._batch_screen.show_note(str(problem))
             return
@@ -183,11 +193,11 @@ class BatchApp(App[None]):
         self._show_card("Changes", card)
 
     def _show_card(self, title: str, card: Card, state: CardState = CardState.DONE) -> None:
-        block = CardBlock(id="card", card=card, state=state)
+        block = ToolCallBlock(id="card", card=card, state=state)
         self.push_screen(BlockScreen(title, lambda: block))
 
     async def _apply_patch_of(self, result: BatchResult) -> None:
-        applied: AppliedPatch = await apply_patch(self.view.batch_folder, result, self._paths)
+        applied: AppliedPatch = await apply_run_patch(self.view.batch_folder, result, self._paths)
         self._batch_screen.show_note(applied.text)
         if applied.conflicts:
             blocks = [
@@ -200,7 +210,7 @@ class BatchApp(App[None]):
 
     async def _push_patch_of(self, result: BatchResult) -> None:
         self._batch_screen.show_note("pushing…")
-        self._batch_screen.show_note(await push_patch(self.view.batch_folder, result, self._paths))
+        self._batch_screen.show_note(await push_run_patch(self.view.batch_folder, result, self._paths))
 
     def _run_in_background(self, work: Awaitable[None]) -> None:
         async def do() -> None:

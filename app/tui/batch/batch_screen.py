@@ -6,18 +6,18 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
-from app.tui.batch.batch_view import BatchView
+from app.tui.batch.batch_table_data import BatchTableData
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.screen_parts import KeyHint
 
-OPEN_ACTION = "app.batch.open"
-STOP_ACTION = "app.batch.stop"
-PAUSE_ACTION = "app.batch.pause"
-SHOW_PATCH_ACTION = "app.batch.patch"
-APPLY_PATCH_ACTION = "app.batch.apply"
-PUSH_PATCH_ACTION = "app.batch.push"
-LEAVE_ACTION = "app.batch.leave"
-_REFRESH_SECONDS = 0.25
+BATCH_OPEN_RUN_ACTION = "app.batch.open"
+BATCH_STOP_RUN_ACTION = "app.batch.stop"
+BATCH_PAUSE_ACTION = "app.batch.pause"
+BATCH_SHOW_PATCH_ACTION = "app.batch.patch"
+BATCH_APPLY_PATCH_ACTION = "app.batch.apply"
+BATCH_PUSH_PATCH_ACTION = "app.batch.push"
+BATCH_LEAVE_ACTION = "app.batch.leave"
+_BATCH_TABLE_REFRESH_SECONDS = 0.25
 
 
 class BatchScreen(PickerScreen):
@@ -27,7 +27,7 @@ class BatchScreen(PickerScreen):
     IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (
         PickerAction(
-            id=SHOW_PATCH_ACTION,
+            id=BATCH_SHOW_PATCH_ACTION,
             keys="d",
             label="diff",
             help="Show the run's changes",
@@ -35,7 +35,7 @@ class BatchScreen(PickerScreen):
             importance=7,
         ),
         PickerAction(
-            id=APPLY_PATCH_ACTION,
+            id=BATCH_APPLY_PATCH_ACTION,
             keys="a",
             label="apply",
             help="Apply the run's changes to the project",
@@ -43,16 +43,18 @@ class BatchScreen(PickerScreen):
             importance=6,
         ),
         PickerAction(
-            id=PUSH_PATCH_ACTION,
+            id=BATCH_PUSH_PATCH_ACTION,
             keys="b",
             label="push branch",
             help="Push the run's changes as a branch",
             closes=False,
             importance=4,
         ),
-        PickerAction(id=STOP_ACTION, keys="x", label="stop", help="Stop the run", closes=False, importance=7),
         PickerAction(
-            id=PAUSE_ACTION,
+            id=BATCH_STOP_RUN_ACTION, keys="x", label="stop", help="Stop the run", closes=False, importance=7
+        ),
+        PickerAction(
+            id=BATCH_PAUSE_ACTION,
             keys="p",
             label="pause",
             help="Start no further runs, or start them again",
@@ -63,10 +65,10 @@ class BatchScreen(PickerScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         *picker_bindings(ACTIONS),
-        Binding("q", "cancel", "Close", show=False, id=LEAVE_ACTION),
+        Binding("q", "cancel", "Close", show=False, id=BATCH_LEAVE_ACTION),
     ]
 
-    def __init__(self, view: BatchView) -> None:
+    def __init__(self, view: BatchTableData) -> None:
         super().__init__(
             f"Batch {view.batch_folder.name}", view.run_rows(), order="given", choose="open",
             empty="no runs of this batch yet", is_full_height=True,
@@ -74,13 +76,13 @@ class BatchScreen(PickerScreen):
         self.view = view
         self._shown_changes = -1
 
-    def compose_above(self) -> ComposeResult:
+    def compose_above_filter(self) -> ComposeResult:
         yield Static("", id="message", markup=False)
         yield Static("", id="about", markup=False)
 
     def on_mount(self) -> None:
         self.refresh_table()
-        self.set_interval(_REFRESH_SECONDS, self.refresh_table)
+        self.set_interval(_BATCH_TABLE_REFRESH_SECONDS, self.refresh_table)
 
     def on_resize(self) -> None:
         self._show_progress()
@@ -109,11 +111,15 @@ class BatchScreen(PickerScreen):
     def hints(self) -> list[KeyHint]:
         """Returns the key hints of the batch screen, without keys that have no effect now."""
         is_live = self.view.is_running
-        return [hint for hint in super().hints() if is_live or hint.id not in (STOP_ACTION, PAUSE_ACTION)]
+        return [
+            hint
+            for hint in super().hints()
+            if is_live or hint.id not in (BATCH_STOP_RUN_ACTION, BATCH_PAUSE_ACTION)
+        ]
 
     def action_choose(self) -> None:
         if self.row is not None:
-            self.post_message(self.ActionRequested(self, OPEN_ACTION, self.row))
+            self.post_message(self.ActionRequested(self, BATCH_OPEN_RUN_ACTION, self.row))
 
     def action_cancel(self) -> None:
-        self.post_message(self.ActionRequested(self, LEAVE_ACTION, self.row))
+        self.post_message(self.ActionRequested(self, BATCH_LEAVE_ACTION, self.row))

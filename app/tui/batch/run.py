@@ -4,29 +4,31 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from app.assembly.shutdown import force_exit_deadline
-from app.assembly.signals import ENDING_SIGNALS, handle_signals
-from app.batch.batch_runs import BatchRequest, run_batch
-from app.batch.pool import BatchEndReason, BatchEvent, BatchPool
-from app.resources.paths import Paths
+from app.assembly.shutdown import force_exit_after_timeout
+from app.assembly.signals import TERMINATION_SIGNALS, handle_signals
+from app.batch.batch_execution import BatchCommandArguments, run_batch
+from app.batch.pool import BatchEndReason, BatchEvent, BatchRunPool
+from app.resources.paths import BayouPaths
 from app.tui.batch.batch_app import BatchApp
-from app.tui.batch.batch_view import BatchView
+from app.tui.batch.batch_table_data import BatchTableData
 from bayou.batch import BatchResult
 
 
-def show_batch_results(out: Path, results: Sequence[BatchResult], paths: Paths) -> int:
+def show_batch_results(out: Path, results: Sequence[BatchResult], paths: BayouPaths) -> int:
     """Shows the table of the results of an ended batch until the person leaves it."""
-    asyncio.run(BatchApp(BatchView(out, results), paths).run_async())
+    asyncio.run(BatchApp(BatchTableData(out, results), paths).run_async())
     return 0
 
 
-async def watch_batch(request: BatchRequest, tell: Callable[[BatchEvent], None]) -> BatchEndReason:
+async def run_batch_with_table(
+    request: BatchCommandArguments, tell: Callable[[BatchEvent], None]
+) -> BatchEndReason:
     """Runs a batch and shows its table until the person leaves it. Raises `UserError` before the table is shown if the
     tasks are invalid."""
-    view = BatchView(request.out)
+    view = BatchTableData(request.out)
     has_begun = asyncio.get_running_loop().create_future()
 
-    def begun(pool: BatchPool) -> None:
+    def begun(pool: BatchRunPool) -> None:
         view.pool = pool
         has_begun.set_result(None)
 
@@ -45,7 +47,7 @@ async def watch_batch(request: BatchRequest, tell: Callable[[BatchEvent], None])
     def end(_: object) -> None:
         """Ends the table too: of a batch that a person or a signal has stopped, or that cannot go on."""
         if signals:
-            force_exit_deadline(128 + signals[0])  # the terminal may be gone
+            force_exit_after_timeout(128 + signals[0])  # the terminal may be gone
         if batch.cancelled() or batch.exception() is not None or batch.result() == "interrupted":
             app.exit()
 
@@ -57,7 +59,7 @@ async def watch_batch(request: BatchRequest, tell: Callable[[BatchEvent], None])
             end(None)
 
     batch.add_done_callback(end)
-    handle_signals(ENDING_SIGNALS, stop)
+    handle_signals(TERMINATION_SIGNALS, stop)
     try:
         await app.run_async()
     finally:

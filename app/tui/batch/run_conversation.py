@@ -7,18 +7,18 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionError
-from app.sessions.export.html_blocks import builtin_card_drawer
+from app.sessions.export.html_blocks import builtin_tool_card_drawer
 from app.sessions.session_log import SessionLog
-from app.tui.transcript.message_blocks import branch_blocks
-from app.tui.transcript.renderers import Renderers
-from app.tui.transcript.turn_end import TurnEnds
-from tools.files.watched_files import FileStamp, file_stamp
-from tools.text import one_line
-from widgets.transcript.blocks import Block, CardBlock, CardState
+from app.tui.transcript.message_blocks import transcript_blocks_of_branch
+from app.tui.transcript.renderers import EntryRenderers
+from app.tui.transcript.turn_end import TurnEndCollector
+from tools.files.watched_files import FileChangeStamp, compute_file_change_stamp
+from tools.text_sanitizing import one_line
+from widgets.transcript.transcript_blocks import Block, CardState, ToolCallBlock
 from widgets.transcript.view import Transcript
 
 
-class RunConversation:
+class BatchRunConversation:
     """Follows the conversation of one batch run for a screen, read-only, while the run continues."""
 
     def __init__(
@@ -37,7 +37,7 @@ class RunConversation:
         self._is_running = is_running
         self._stop = stop
         self._read_task: asyncio.Task[None] | None = None
-        self._read_state: tuple[FileStamp, bool] | None = None
+        self._read_state: tuple[FileChangeStamp, bool] | None = None
         self._shown_blocks: dict[str, Block] = {}
 
     def title(self) -> str:
@@ -46,7 +46,7 @@ class RunConversation:
     def footer(self) -> str:
         return self._footer()
 
-    def show_new(self, transcript: Transcript) -> None:
+    def show_new_messages(self, transcript: Transcript) -> None:
         if self._read_task is None or self._read_task.done():
             self._read_task = asyncio.ensure_future(self._show_if_changed(transcript))
 
@@ -59,7 +59,7 @@ class RunConversation:
 
     async def _show_if_changed(self, transcript: Transcript) -> None:
         file = await self._session()
-        state = (file_stamp(file) if file is not None else None, self._is_running())
+        state = (compute_file_change_stamp(file) if file is not None else None, self._is_running())
         if file is None or state == self._read_state:
             return
         self._read_state = state
@@ -79,9 +79,9 @@ def _session_blocks(file: Path) -> list[Block]:
     except SessionError:
         return []
     try:
-        draw = builtin_card_drawer()
-        renderers = Renderers(lambda call, result=None: draw(call, result), _no_key_label)
-        return branch_blocks(log.path_to(), renderers, TurnEnds(), goes_on=True)
+        draw = builtin_tool_card_drawer()
+        renderers = EntryRenderers(lambda call, result=None: draw(call, result), _no_key_label)
+        return transcript_blocks_of_branch(log.path_to(), renderers, TurnEndCollector(), goes_on=True)
     finally:
         log.close()
 
@@ -89,7 +89,7 @@ def _session_blocks(file: Path) -> list[Block]:
 def _mark_call_running(block: Block) -> Block:
     """Returns a transcript block in which an aborted call is shown as running: in a session that still runs, the last
     call only lacks its result so far."""
-    if isinstance(block, CardBlock) and block.state is CardState.ABORTED:
+    if isinstance(block, ToolCallBlock) and block.state is CardState.ABORTED:
         return msgspec.structs.replace(block, state=CardState.RUNNING)
     return block
 

@@ -12,21 +12,21 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from app.extensions.extension_views import View, view_text
 from app.extensions.ui_protocol import Level, Placement
-from app.extensions.views import View, view_text
 from app.tui.current_theme import CurrentTheme
 from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.tui.status.status_lines import StatusLines
-from widgets.editor.prompt import PromptEditor
-from widgets.status.footer import StatusFooter
-from widgets.status.header import StatusHeader
-from widgets.status.segments import script_segment
+from widgets.editor.prompt_editor import PromptEditor
+from widgets.status.status_footer import StatusFooter
+from widgets.status.status_header import StatusHeader
+from widgets.status.status_segments import status_script_segment
 from widgets.terminal.raw_input import RawInputListeners
-from widgets.transcript.blocks import NoteKind
+from widgets.transcript.transcript_blocks import AppNoteKind
 from widgets.transcript.view import Transcript
 
 
-class AskInBar(Protocol):
+class AskInApprovalBar(Protocol):
     """The protocol of a function that asks an extension's question in the approval bar and returns yes or no, the
     chosen option, or None without an answer."""
 
@@ -39,7 +39,7 @@ class AskInBar(Protocol):
     ) -> Any: ...
 
 
-class ScreenUi(msgspec.Struct):
+class FullScreenExtensionUi(msgspec.Struct):
     """Lets extensions use the full screen: shows their questions as screens, their notes in the transcript and their
     states in the footer."""
 
@@ -51,7 +51,7 @@ class ScreenUi(msgspec.Struct):
     show_message: ShowMessage
     notify_waiting: Callable[[str], None]
     """Notifies the user that a question waits, because the user may look elsewhere."""
-    ask_in_bar: AskInBar
+    ask_in_bar: AskInApprovalBar
     """Asks in the bar above the editor. Used while the agent works: the user may be typing, and
     typing does not answer the bar."""
     is_busy: Callable[[], bool]
@@ -139,10 +139,10 @@ class ScreenUi(msgspec.Struct):
             self.prompt_editor.focus()
 
     def notify(self, text: str, level: Level = "info") -> None:
-        self.show_message(text, NoteKind(level))
+        self.show_message(text, AppNoteKind(level))
 
     def set_status(self, key: str, text: str | None) -> None:
-        self.status.show_extension_segment(script_segment(f"extension-{key}", text or ""))
+        self.status.show_extension_segment(status_script_segment(f"extension-{key}", text or ""))
 
     def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None:
         old = self._widget_by_key.pop(key, None)

@@ -7,24 +7,26 @@ import msgspec
 
 from app.engine.session import Session
 from app.tui.page_protocols import AskOnScreen
-from tools.amounts import format_elapsed, pluralized
-from widgets.lists.rows import ListRow
+from tools.number_formatting import count_with_noun, format_elapsed
+from widgets.lists.list_rows import ListRow
 
-_KEEP_CHOICE: Final = "keep"
-_END_CHOICE: Final = "end"
-_WAIT_CHOICE: Final = "wait"
-_WAIT_ROW: Final = ListRow(
-    id=_WAIT_CHOICE, title="Wait for the jobs first", detail="leaves when the agent has their results"
+_KEEP_JOBS_CHOICE: Final = "keep"
+_END_JOBS_CHOICE: Final = "end"
+_WAIT_FOR_JOBS_CHOICE: Final = "wait"
+_WAIT_FOR_JOBS_ROW: Final = ListRow(
+    id=_WAIT_FOR_JOBS_CHOICE,
+    title="Wait for the jobs first",
+    detail="leaves when the agent has their results",
 )
 
 
-class LeaveConfirmation(msgspec.Struct, frozen=True):
+class LeaveSessionConfirmation(msgspec.Struct, frozen=True):
     """Asks what happens to a session's background jobs and its run before the session is left."""
 
     session: Session
     ask: AskOnScreen
 
-    async def confirm_leave(self) -> bool:
+    async def confirm_session_switch(self) -> bool:
         """Asks what happens to running jobs and the run before another session opens; jobs can be kept, which pins
         them. Returns True if the user goes on."""
         jobs = [job for job in self.session.jobs.running_jobs() if not job.is_pinned]
@@ -32,15 +34,17 @@ class LeaveConfirmation(msgspec.Struct, frozen=True):
         if not jobs and not is_working:
             return True
         keep = ListRow(
-            id=_KEEP_CHOICE,
+            id=_KEEP_JOBS_CHOICE,
             title="Keep the jobs running",
             detail="they run on after you leave; /jobs lists them",
         )
-        end = ListRow(id=_END_CHOICE, title="Leave and stop the jobs" if jobs else "Leave and stop the agent")
-        chosen = await self._ask_about_jobs(
-            "Leave this session?", [*([keep, _WAIT_ROW] if jobs else []), end]
+        end = ListRow(
+            id=_END_JOBS_CHOICE, title="Leave and stop the jobs" if jobs else "Leave and stop the agent"
         )
-        if chosen == _KEEP_CHOICE:
+        chosen = await self._ask_about_jobs(
+            "Leave this session?", [*([keep, _WAIT_FOR_JOBS_ROW] if jobs else []), end]
+        )
+        if chosen == _KEEP_JOBS_CHOICE:
             for job in jobs:
                 self.session.jobs.set_job_pinned(job.id)
         return await self._carry_out_choice(chosen)
@@ -50,18 +54,20 @@ class LeaveConfirmation(msgspec.Struct, frozen=True):
         jobs = self.session.jobs.running_jobs()
         if not jobs and not self.session.is_running:
             return True
-        end = ListRow(id=_END_CHOICE, title="Quit and stop the jobs" if jobs else "Quit and stop the agent")
+        end = ListRow(
+            id=_END_JOBS_CHOICE, title="Quit and stop the jobs" if jobs else "Quit and stop the agent"
+        )
         return await self._carry_out_choice(
-            await self._ask_about_jobs("Quit bayou?", [end, *([_WAIT_ROW] if jobs else [])])
+            await self._ask_about_jobs("Quit bayou?", [end, *([_WAIT_FOR_JOBS_ROW] if jobs else [])])
         )
 
     async def _carry_out_choice(self, chosen: str | None) -> bool:
-        return await self._wait_for_jobs() if chosen == _WAIT_CHOICE else chosen is not None
+        return await self._wait_for_jobs() if chosen == _WAIT_FOR_JOBS_CHOICE else chosen is not None
 
     async def _wait_for_jobs(self) -> bool:
         """Waits until the background jobs have ended and the agent has their results. Returns False if the user stays
         after all."""
-        now = ListRow(id=_END_CHOICE, title="Leave now and stop the jobs")
+        now = ListRow(id=_END_JOBS_CHOICE, title="Leave now and stop the jobs")
         asked = asyncio.ensure_future(
             self._ask_about_jobs("Waiting for the jobs to finish", [now], is_waiting=True)
         )
@@ -88,7 +94,7 @@ class LeaveConfirmation(msgspec.Struct, frozen=True):
         if self.session.is_running:
             told.append("The agent is working.")
         if jobs and not is_waiting:
-            title = f"{title} {pluralized(len(jobs), 'job')} would be stopped"
+            title = f"{title} {count_with_noun(len(jobs), 'job')} would be stopped"
         stay = ListRow(id="", title="Stay")
         chosen: ListRow | None = await self.ask(QuestionScreen(title, "\n".join(told), [*answers, stay]))
         return chosen.id or None if chosen is not None else None

@@ -5,18 +5,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from app.tui.page_protocols import AskOnScreen, HandleRequest
-from tools.results import Card
-from widgets.lists.rows import ListRow
+from tools.tool_result_values import Card
+from widgets.lists.list_rows import ListRow
 from widgets.screens.block import BlockScreen
-from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen
-from widgets.screens.picker import Picked, PickerScreen
-from widgets.transcript.blocks import CardBlock, CardState
+from widgets.screens.dialogs import ConfirmScreen, QuestionScreen, TextInputDialog
+from widgets.screens.picker import PickerResult, PickerScreen
+from widgets.transcript.transcript_blocks import CardState, ToolCallBlock
 
-LIST_REFRESH_SECONDS = 0.5
+OPEN_LIST_REFRESH_SECONDS = 0.5
 """Seconds between two refreshes of an open list."""
 
 
-async def pick_row(ask: AskOnScreen, title: str, rows: Sequence[ListRow], **options: Any) -> Picked | None:
+async def pick_list_row(
+    ask: AskOnScreen, title: str, rows: Sequence[ListRow], **options: Any
+) -> PickerResult | None:
     return await ask(PickerScreen(title, rows, **options))
 
 
@@ -41,7 +43,7 @@ async def ask_text(
     is_secret: bool = False,
 ) -> str | None:
     """Asks the user for one line of text; a secret is shown as dots."""
-    screen = InputScreen(title, text, placeholder=placeholder, prefill=prefill, is_secret=is_secret)
+    screen = TextInputDialog(title, text, placeholder=placeholder, prefill=prefill, is_secret=is_secret)
     return await ask(screen)
 
 
@@ -50,14 +52,14 @@ async def confirm(ask: AskOnScreen, title: str, text: str = "") -> bool:
     return bool(await ask(ConfirmScreen(title, text, is_dangerous=True)))
 
 
-async def ask_with_refresh(
+async def ask_with_refreshed_picker(
     ask: AskOnScreen, screen: PickerScreen, look: Callable[[], None], on_request: HandleRequest
-) -> Picked | None:
+) -> PickerResult | None:
     """Shows a picker, calls `look` regularly to refresh it while it is open, and returns the user's choice."""
 
     async def follow() -> None:
         while True:
-            await asyncio.sleep(LIST_REFRESH_SECONDS)
+            await asyncio.sleep(OPEN_LIST_REFRESH_SECONDS)
             if screen.is_there:
                 look()
 
@@ -70,5 +72,5 @@ async def ask_with_refresh(
 
 async def show_card(ask: AskOnScreen, title: str, card: Card, *, is_asked: bool = False) -> None:
     """Shows a card in full on a separate screen. `is_asked`: its call waits for approval, and nothing has run yet."""
-    block = CardBlock(id="card", card=card, state=CardState.ASKED if is_asked else CardState.DONE)
+    block = ToolCallBlock(id="card", card=card, state=CardState.ASKED if is_asked else CardState.DONE)
     await ask(BlockScreen(title, lambda: block))

@@ -10,26 +10,26 @@ import msgspec
 from textual.binding import Binding
 
 from app.tui.keys.command_descriptions import describe_session_command
-from app.tui.keys.keymap import BindingGroup, KeyMap, keys_of, make_binding_group
+from app.tui.keys.keymap import KeyBindingGroup, UserKeyMap, keys_of, make_key_binding_group
 from app.tui.keys.page_keys import PageKey, textual_bindings
-from widgets.editor.prompt import PromptEditor
-from widgets.editor.vi.keys import BINDINGS as VI_KEYS
-from widgets.key_labels import NO_KEY, key_label, key_name
-from widgets.screens.actions import ActionRow
+from widgets.editor.prompt_editor import PromptEditor
+from widgets.editor.vi.vi_keys import BINDINGS as VI_KEYS
+from widgets.key_labels import UNBOUND_KEY_LABEL, format_key_name, key_label
+from widgets.screens.action_rows import AppActionRow
 from widgets.status.queue import QueueView
 from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
-_PAGE_BINDING_GROUPS: tuple[BindingGroup, ...] = (
-    make_binding_group("the editor", PromptEditor.BINDINGS),
-    make_binding_group("the transcript's blocks", Transcript.BINDINGS),
-    make_binding_group("the search in the transcript", SearchBar.BINDINGS),
-    make_binding_group("queued messages", QueueView.BINDINGS),
-    make_binding_group("vi's normal and visual mode", VI_KEYS),
+_PAGE_BINDING_GROUPS: tuple[KeyBindingGroup, ...] = (
+    make_key_binding_group("the editor", PromptEditor.BINDINGS),
+    make_key_binding_group("the transcript's blocks", Transcript.BINDINGS),
+    make_key_binding_group("the search in the transcript", SearchBar.BINDINGS),
+    make_key_binding_group("queued messages", QueueView.BINDINGS),
+    make_key_binding_group("vi's normal and visual mode", VI_KEYS),
 )
-_EXTENSIONS_TITLE = "Extensions"
+_EXTENSION_KEYS_TITLE = "Extensions"
 _ADDED_COMMANDS_TITLE = "Added by extensions, prompts and skills"
-_GROUP_BY_SUBJECT = {
+_PALETTE_GROUP_BY_ACTION_SUBJECT = {
     "model": "Model",
     "thinking": "Model",
     "session": "Sessions",
@@ -42,7 +42,7 @@ _GROUP_BY_SUBJECT = {
     "permissions": "Permissions",
 }
 """The palette's headings for actions of the page, by the second word of their id."""
-_LAST_PAGE_GROUP = "Screen"
+_LAST_PALETTE_GROUP = "Screen"
 _ACTIONS_NOT_IN_PALETTE = {
     "app.interrupt",
     "app.clear",
@@ -50,10 +50,10 @@ _ACTIONS_NOT_IN_PALETTE = {
     "tui.editor.closeCompletion",
     "transcript.leave",
 }
-_ACTIONS_SORTED_LAST = ("app.suspend", "app.exit")
+_ACTIONS_LAST_IN_PALETTE = ("app.suspend", "app.exit")
 """Actions that leave the page; the first row of the palette must never be one of them."""
 
-_SEARCH_WORDS = {
+_PALETTE_SEARCH_WORDS = {
     "undo": "go back rewind revert restore checkpoint",
     "redo": "go forward",
     "tree": "go back rewind checkpoint earlier prompt history branches",
@@ -82,7 +82,7 @@ class ActionTable:
         self,
         page: Sequence[PageKey[Any]],
         commands: Callable[[], Sequence[tuple[str, str]]],
-        screens: Callable[[], tuple[BindingGroup, ...]],
+        screens: Callable[[], tuple[KeyBindingGroup, ...]],
         hints: Mapping[str, str],
         groups: Mapping[str, str],
     ) -> None:
@@ -94,21 +94,25 @@ class ActionTable:
         self._page = textual_bindings(page)
         self._command_by_action = {key.id: key.session_command for key in page if key.session_command}
         self._screens = screens
-        self.command_names = commands
-        self.user_keymap = KeyMap()
+        self.slash_command_descriptions = commands
+        self.user_keymap = UserKeyMap()
         """The user's key bindings, as far as they differ from the defaults."""
         self.shortcuts: dict[str, tuple[str, str]] = {}
         """The shortcuts bound by extensions: action and description by key."""
 
     @cached_property
-    def binding_groups(self) -> tuple[BindingGroup, ...]:
+    def binding_groups(self) -> tuple[KeyBindingGroup, ...]:
         """The groups of key bindings of all widgets and screens, in the order of the list of keys."""
-        return (make_binding_group("the main screen", self._page), *_PAGE_BINDING_GROUPS, *self._screens())
+        return (
+            make_key_binding_group("the main screen", self._page),
+            *_PAGE_BINDING_GROUPS,
+            *self._screens(),
+        )
 
-    def key_rows(self) -> list[ActionRow]:
+    def key_rows(self) -> list[AppActionRow]:
         """Returns the rows of the list of keys; an action that several screens have gets one row, at the first."""
         own, conflicts = self.user_keymap.keys_by_action, self.user_keymap.conflict_by_action
-        rows: list[ActionRow] = []
+        rows: list[AppActionRow] = []
         told: set[str] = set()
         for one in self.binding_groups:
             for binding in one.bindings:
@@ -116,9 +120,9 @@ class ActionTable:
                     continue
                 told.add(binding.id)
                 rows.append(
-                    ActionRow(
+                    AppActionRow(
                         id=binding.id,
-                        title=self.description_of(binding),
+                        title=self.action_description(binding),
                         keys=keys_of(binding, own),
                         group=one.title[:1].upper() + one.title[1:],
                         is_own=binding.id in own,
@@ -127,52 +131,54 @@ class ActionTable:
                 )
         return rows + self._extension_rows()
 
-    def _extension_rows(self) -> list[ActionRow]:
+    def _extension_rows(self) -> list[AppActionRow]:
         return [
-            ActionRow(id=action, title=meaning, keys=(key,), group=_EXTENSIONS_TITLE)
+            AppActionRow(id=action, title=meaning, keys=(key,), group=_EXTENSION_KEYS_TITLE)
             for key, (action, meaning) in self.shortcuts.items()
         ]
 
-    def command_group(self, name: str) -> str:
+    def slash_command_group(self, name: str) -> str:
         """Returns the heading for a slash command; extensions, prompts and skills share one."""
         return self._group_by_command.get(name, _ADDED_COMMANDS_TITLE)
 
-    def palette_rows(self) -> list[ActionRow]:
+    def palette_rows(self) -> list[AppActionRow]:
         """Returns the rows of the palette: actions of the page and slash commands by subject, actions of editor and
         transcript."""
         page, *around = self.binding_groups[:3]
         own = {binding.id for binding in page.bindings}
         suggested_rules = {binding.id for one in around for binding in one.bindings}
-        actions: list[ActionRow] = []
-        others: list[ActionRow] = []
+        actions: list[AppActionRow] = []
+        others: list[AppActionRow] = []
         for row in self.key_rows():
             if row.id in _ACTIONS_NOT_IN_PALETTE:
                 continue
             if row.id in own:
                 subject = (*row.id.split("."), "")[1]
-                group = _GROUP_BY_SUBJECT.get(subject, _LAST_PAGE_GROUP)
-                actions.append(ActionRow(id=row.id, title=row.title, keys=row.keys, group=group))
-            elif row.id in suggested_rules or row.group == _EXTENSIONS_TITLE:
-                others.append(ActionRow(id=row.id, title=row.title, keys=row.keys, group=row.group))
+                group = _PALETTE_GROUP_BY_ACTION_SUBJECT.get(subject, _LAST_PALETTE_GROUP)
+                actions.append(AppActionRow(id=row.id, title=row.title, keys=row.keys, group=group))
+            elif row.id in suggested_rules or row.group == _EXTENSION_KEYS_TITLE:
+                others.append(AppActionRow(id=row.id, title=row.title, keys=row.keys, group=row.group))
         commands = [
-            ActionRow(
+            AppActionRow(
                 id=f"/{name}",
                 title=f"/{name}",
                 detail=text,
-                group=self.command_group(name),
-                words=_SEARCH_WORDS.get(name, ""),
+                group=self.slash_command_group(name),
+                words=_PALETTE_SEARCH_WORDS.get(name, ""),
             )
-            for name, text in self.command_names()
+            for name, text in self.slash_command_descriptions()
         ]
         leaving = [
-            msgspec.structs.replace(row, group="Leaving") for row in actions if row.id in _ACTIONS_SORTED_LAST
+            msgspec.structs.replace(row, group="Leaving")
+            for row in actions
+            if row.id in _ACTIONS_LAST_IN_PALETTE
         ]
-        about = [*(row for row in actions if row.id not in _ACTIONS_SORTED_LAST), *commands]
+        about = [*(row for row in actions if row.id not in _ACTIONS_LAST_IN_PALETTE), *commands]
         groups = list(dict.fromkeys((*self._group_by_command.values(), *(row.group for row in about))))
         about.sort(key=lambda row: groups.index(row.group))
         return [*about, *others, *leaving]
 
-    def description_of(self, binding: Binding) -> str:
+    def action_description(self, binding: Binding) -> str:
         """Returns the description of a binding's action."""
         verb = self._command_by_action.get(binding.id or "")
         return describe_session_command(verb) if verb else binding.description
@@ -187,16 +193,16 @@ class ActionTable:
 
     def key_of(self, action: str) -> str:
         """Returns the label of an action's first key; empty if the action has no key."""
-        key = next(iter(self.keys_of(action)), NO_KEY)
-        return "" if key == NO_KEY else key_name(key)
+        key = next(iter(self.keys_of(action)), UNBOUND_KEY_LABEL)
+        return "" if key == UNBOUND_KEY_LABEL else format_key_name(key)
 
     def key_label(self, action: str, usual: str) -> str:
         """Returns the key label for a text: `usual` unless the user has bound another key; empty if
         the action has no key."""
         return key_label(self.user_keymap.keys_by_action, action, usual)
 
-    def _groups_page_first(self) -> Iterator[BindingGroup]:
+    def _groups_page_first(self) -> Iterator[KeyBindingGroup]:
         """Yields the groups of key bindings, those of the page first, so that most lookups import no screen."""
-        yield make_binding_group("the main screen", self._page)
+        yield make_key_binding_group("the main screen", self._page)
         yield from _PAGE_BINDING_GROUPS
         yield from self.binding_groups

@@ -5,17 +5,17 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from app.engine.core.model_choice import ModelChoice
-from app.tui.transcript.presenter import Presenter
+from app.tui.transcript.presenter import TranscriptPresenter
 from app.values.messages import AssistantMessage
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_editor import PromptEditor
 from widgets.status.queue import QueueView
 
-EDITOR_PLACEHOLDER = "Ask anything · / commands · @ files · ! shell"
-READ_ONLY_PLACEHOLDER = "Read-only · /clone continues in a copy"
+PROMPT_EDITOR_PLACEHOLDER = "Ask anything · / commands · @ files · ! shell"
+READ_ONLY_EDITOR_PLACEHOLDER = "Read-only · /clone continues in a copy"
 FindKeyLabel = Callable[[str], str]
 """Returns the label of an action's key; empty if it has none."""
-_QUEUE_HINTS = (("app.message.dequeue", "back to editor"), ("app.queue.focus", "edit queue"))
-_BLOCK_HINTS = (
+_MESSAGE_QUEUE_KEY_HINTS = (("app.message.dequeue", "back to editor"), ("app.queue.focus", "edit queue"))
+_TRANSCRIPT_BLOCK_KEY_HINTS = (
     ("transcript.next-block", "next"),
     ("transcript.previous-block", "previous"),
     ("transcript.copy-block", "copy"),
@@ -32,7 +32,7 @@ class KeyHintUpdater(msgspec.Struct):
     is_read_only: Callable[[], bool]
     editor: PromptEditor
     queue_view: QueueView
-    presenter: Presenter
+    presenter: TranscriptPresenter
     block_hints: str = ""
     """The key hints that are shown while the transcript has the focus."""
 
@@ -41,8 +41,8 @@ class KeyHintUpdater(msgspec.Struct):
         key, presenter = self.key_of, self.presenter
         self.update_placeholder()
         presenter.renderers.retry_key = key("app.retry")
-        self.queue_view.hint = self._key_hint(_QUEUE_HINTS)
-        self.block_hints = self._key_hint(_BLOCK_HINTS)
+        self.queue_view.hint = self._key_hint(_MESSAGE_QUEUE_KEY_HINTS)
+        self.block_hints = self._key_hint(_TRANSCRIPT_BLOCK_KEY_HINTS)
         full, compacted = key("app.compaction.preview"), key("app.compaction.undo")
         presenter.next_step_by_subject = {
             "contextFull": f"{full} lets you edit the summary first." if full else "",
@@ -52,7 +52,7 @@ class KeyHintUpdater(msgspec.Struct):
     def update_placeholder(self) -> None:
         """Updates the editor's placeholder when another session is shown."""
         palette = self.key_of("app.palette")
-        invites = READ_ONLY_PLACEHOLDER if self.is_read_only() else EDITOR_PLACEHOLDER
+        invites = READ_ONLY_EDITOR_PLACEHOLDER if self.is_read_only() else PROMPT_EDITOR_PLACEHOLDER
         self.editor.surface.placeholder = f"{invites} · {palette} everything" if palette else invites
         self.editor.refresh()
 
@@ -63,19 +63,19 @@ class KeyHintUpdater(msgspec.Struct):
         return " · ".join(f"{key} {does}" for key, does in named if key)
 
 
-def make_next_step_finder(
+def make_failure_advice_finder(
     choice: ModelChoice, key_of: FindKeyLabel, env: Mapping[str, str]
 ) -> Callable[[AssistantMessage], str]:
     """Returns a function that suggests the next step after a failed answer, with this page's keys."""
 
     def step(message: AssistantMessage) -> str:
-        from app.assembly.error_remedies import NextSteps, RemedyTexts  # noqa: PLC0415  (with the first answer that fails)
+        from app.assembly.failure_advice import FailureAdvice, FailureAdviceTexts  # noqa: PLC0415  (with the first answer that fails)
 
-        ways = RemedyTexts(
+        ways = FailureAdviceTexts(
             log_in="/login",
             choose_model=f"{key_of('app.model.select') or '/model'} chooses",
             show_context="/context shows the usage and drops large results, /compact summarises older messages",
         )
-        return NextSteps(choice, ways, env).next_step(message)
+        return FailureAdvice(choice, ways, env).next_step(message)
 
     return step

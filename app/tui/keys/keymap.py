@@ -10,18 +10,23 @@ from textual.binding import Binding, BindingType
 from textual.keys import ASCII_KEY_NAMES, KEY_NAME_REPLACEMENTS
 
 from app.resources.text_files import read_text, write_text
-from app.values.json_comments import JsonSyntaxError, parse_json_with_comments, with_value, without_key
+from app.values.json_comments import (
+    JsonSyntaxError,
+    parse_json_with_comments,
+    with_json_value,
+    without_json_key,
+)
 from app.values.user_errors import FileError
-from tools.patterns import late
-from widgets.key_labels import NO_KEY
+from tools.lazy_patterns import lazy_regex
+from widgets.key_labels import UNBOUND_KEY_LABEL
 
-_MODIFIERS = ("alt", "ctrl", "shift", "super")
+_KEY_MODIFIERS = ("alt", "ctrl", "shift", "super")
 """The modifiers, in the order of Textual's key names."""
 
 
-_APPROVAL_PREFIX = "app.approval."
+_APPROVAL_ACTION_PREFIX = "app.approval."
 """The prefix of actions that answer questions, which may not be bound to keys that type text."""
-_FUNCTION_KEY = late(r"(shift\+)?f\d+")
+_FUNCTION_KEY_PATTERN = lazy_regex(r"(shift\+)?f\d+")
 
 
 def _first_typing_key(keys: str) -> str | None:
@@ -29,22 +34,22 @@ def _first_typing_key(keys: str) -> str | None:
     for chord in keys.split(","):
         for key in chord.split():
             if (
-                key != NO_KEY
+                key != UNBOUND_KEY_LABEL
                 and not {"ctrl", "alt"} & set(key.split("+"))
-                and not _FUNCTION_KEY.fullmatch(key)
+                and not _FUNCTION_KEY_PATTERN.fullmatch(key)
             ):
                 return key
     return None
 
 
-class BindingGroup(msgspec.Struct, frozen=True, kw_only=True):
+class KeyBindingGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Key bindings that are active together, such as those of a focused widget and its page, with a name."""
 
     title: str
     bindings: tuple[Binding, ...]
 
 
-class KeyMap(msgspec.Struct, frozen=True, kw_only=True):
+class UserKeyMap(msgspec.Struct, frozen=True, kw_only=True):
     """The keys that the user has set, by action id, with the errors of the key file; other actions keep their
     defaults."""
 
@@ -58,23 +63,23 @@ class KeyMap(msgspec.Struct, frozen=True, kw_only=True):
     """By action id: another action at the same place that has the same key."""
 
 
-def make_binding_group(title: str, *groups: Iterable[BindingType]) -> BindingGroup:
+def make_key_binding_group(title: str, *groups: Iterable[BindingType]) -> KeyBindingGroup:
     found = [binding for group in groups for binding in group if isinstance(binding, Binding)]
-    return BindingGroup(title=title, bindings=tuple(binding for binding in found if binding.id))
+    return KeyBindingGroup(title=title, bindings=tuple(binding for binding in found if binding.id))
 
 
-def read_key_map(file: Path, places: Sequence[BindingGroup]) -> KeyMap:
+def read_user_key_map(file: Path, places: Sequence[KeyBindingGroup]) -> UserKeyMap:
     """Reads the key bindings file. Never raises: an unreadable file gives no keys, and `problems` has
     the error."""
     try:
         text = read_text(file)
         data = parse_json_with_comments(text) if text and text.strip() else {}
     except FileError as problem:
-        return KeyMap(is_readable=False, problems=(str(problem),))
+        return UserKeyMap(is_readable=False, problems=(str(problem),))
     except JsonSyntaxError as problem:
-        return KeyMap(is_readable=False, problems=(f"{file}:{problem.line}: {problem.message}",))
+        return UserKeyMap(is_readable=False, problems=(f"{file}:{problem.line}: {problem.message}",))
     if not isinstance(data, dict):
-        return KeyMap(is_readable=False, problems=(f"{file}: must be an object: {{ … }}",))
+        return UserKeyMap(is_readable=False, problems=(f"{file}: must be an object: {{ … }}",))
     known = {binding.id for one in places for binding in one.bindings if binding.id}
     keys: dict[str, str] = {}
     problems: list[str] = []
@@ -84,7 +89,7 @@ def read_key_map(file: Path, places: Sequence[BindingGroup]) -> KeyMap:
             problems.append(f"{file}: unknown action '{action}'; /hotkeys lists all actions")
         elif chosen is None:
             problems.append(f"{file}: {action}: give a key, a list of keys, or [] for none")
-        elif action.startswith(_APPROVAL_PREFIX) and (writing := _first_typing_key(chosen)):
+        elif action.startswith(_APPROVAL_ACTION_PREFIX) and (writing := _first_typing_key(chosen)):
             problems.append(
                 f"{file}: {action}: {writing} types text; use a key with ctrl or alt, or an F key"
             )
@@ -95,39 +100,43 @@ def read_key_map(file: Path, places: Sequence[BindingGroup]) -> KeyMap:
         for key, first, second in _find_conflicts(one, keys):
             problems.append(f"{file}: {key} is assigned to both {first} and {second} ({one.title})")
             conflicts |= {first: f"{key} is also {second}", second: f"{key} is also {first}"}
-    return KeyMap(keys_by_action=keys, problems=tuple(dict.fromkeys(problems)), conflict_by_action=conflicts)
+    return UserKeyMap(
+        keys_by_action=keys, problems=tuple(dict.fromkeys(problems)), conflict_by_action=conflicts
+    )
 
 
 def keys_of(binding: Binding, own: Mapping[str, str]) -> tuple[str, ...]:
     """Returns the current keys of a binding: the user's, else the default ones; none if it is unbound."""
     keys = own.get(binding.id or "", binding.key)
-    return tuple(key.strip() for key in keys.split(",") if key.strip() != NO_KEY)
+    return tuple(key.strip() for key in keys.split(",") if key.strip() != UNBOUND_KEY_LABEL)
 
 
-def bind_key(file: Path, action: str, key: str | None) -> None:
+def save_key_binding(file: Path, action: str, key: str | None) -> None:
     """Writes into the user's key file that an action has only this key; None removes the entry, which restores the
     default keys. Raises `FileError` or `JsonSyntaxError`."""
     text = read_text(file) or "{}\n"
-    write_text(file, without_key(text, (action,)) if key is None else with_value(text, (action,), key))
+    write_text(
+        file, without_json_key(text, (action,)) if key is None else with_json_value(text, (action,), key)
+    )
 
 
 def _parse_keys(value: Any) -> str | None:
     """Converts a value of the key file to keys: a text such as `ctrl+k`, a list of keys, or an empty list for no key;
     None if it is invalid."""
     if isinstance(value, str) and value.strip():
-        return textual_spelling(value)
+        return textual_key_spelling(value)
     if isinstance(value, list) and all(isinstance(key, str) and key.strip() for key in value):
-        return ",".join(textual_spelling(key) for key in value) or NO_KEY
+        return ",".join(textual_key_spelling(key) for key in value) or UNBOUND_KEY_LABEL
     return None
 
 
-def textual_spelling(keys: str) -> str:
+def textual_key_spelling(keys: str) -> str:
     """Converts a user's spelling of a key to Textual's, from pi's `pageUp`, `shift+ctrl+p`, `shift+l` and `ctrl+]`, and
     chords such as `ctrl+x t`."""
     return " ".join(_convert_key(key) for key in keys.split())
 
 
-def key_of_character(character: str) -> str:
+def textual_key_of_character(character: str) -> str:
     """Returns Textual's name of the key that types a character."""
     named = character
     if not character.isalnum():
@@ -140,14 +149,14 @@ def _convert_key(key: str) -> str:
     head, plus, last = key.rpartition("+")
     if not last and plus:  # the key is the plus sign itself
         head, last = head.rstrip("+"), "+"
-    modifiers = [name for name in _MODIFIERS if name in head.lower().split("+")]
+    modifiers = [name for name in _KEY_MODIFIERS if name in head.lower().split("+")]
     if len(last) == 1 and (not modifiers or modifiers == ["shift"]):
-        return key_of_character(last.upper() if modifiers else last)
-    last = key_of_character(last.lower()) if len(last) == 1 else last.lower()
+        return textual_key_of_character(last.upper() if modifiers else last)
+    last = textual_key_of_character(last.lower()) if len(last) == 1 else last.lower()
     return "+".join([*modifiers, last])
 
 
-def _find_conflicts(one: BindingGroup, own: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def _find_conflicts(one: KeyBindingGroup, own: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Returns conflicts with the user's keys: the key and two actions of a group that both have it, or of which one has
     a chord that begins with it."""
     found: list[tuple[str, str, str]] = []

@@ -18,7 +18,7 @@ class PageKey(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     id: str
     """The action's id in `keybindings.json`."""
     keys: str
-    run_key: Callable[[P], object]
+    run_key_action: Callable[[P], object]
     """The function of the key. An awaitable result runs as a background task, and an `UserError` is
     shown to the user."""
     help: str = ""
@@ -28,7 +28,7 @@ class PageKey(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     """Whether the key takes precedence over the focused widget."""
 
 
-CLEAR_ACTION = "app.clear"
+CLEAR_OR_QUIT_ACTION = "app.clear"
 """The action that clears the editor; on every screen it also copies the selection."""
 
 

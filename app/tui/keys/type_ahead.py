@@ -2,7 +2,7 @@
 typed at once.
 
 Keys arrive one by one, but the effect of a key passes through widgets, messages and tasks, so the next letters would
-arrive too early. Only the real terminal (`TerminalDriver`) waits for `TypeAhead`."""
+arrive too early. Only the real terminal (`TerminalDriver`) waits for `TypeAheadBuffer`."""
 
 import asyncio
 from collections.abc import Set as AbstractSet
@@ -12,16 +12,16 @@ from textual import events
 from textual.app import App
 from textual.message import Message
 
-from app.tui.tasks import Tasks
+from app.tui.background_tasks import BackgroundTasks
 from widgets.editor.line_input import LineInput
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_editor import PromptEditor
 
 KEY_EFFECT_TIMEOUT = 0.25
 """Seconds to wait until a key opens its screen."""
-_POLL_SECONDS = 0.005
+_KEY_EFFECT_POLL_SECONDS = 0.005
 
 
-class QueueMarker(Message):
+class MessageQueueMarker(Message):
     """A message that is put into a message queue to tell, when it is handled, that all earlier messages were."""
 
     def __init__(self, arrived: asyncio.Event) -> None:
@@ -29,10 +29,10 @@ class QueueMarker(Message):
         self.on_arrival = arrived
 
 
-class TypeAhead:
+class TypeAheadBuffer:
     """Waits for the effects of each key, such as an opening screen, before the next one is delivered."""
 
-    def __init__(self, app: App[Any], tasks: Tasks) -> None:
+    def __init__(self, app: App[Any], tasks: BackgroundTasks) -> None:
         self._app = app
         self._tasks = tasks
 
@@ -40,7 +40,7 @@ class TypeAhead:
         """Returns whether the key only types text, so that no screen needs to be awaited."""
         return key.is_printable and isinstance(self._app.focused, PromptEditor | LineInput)
 
-    async def wait_for_effects(self) -> None:
+    async def wait_for_key_effects(self) -> None:
         """Waits until the last key's effects are done: a screen has opened, or it is clear that none opens."""
         screens, tasks = list(self._app.screen_stack), self._tasks.running
         await self._wait_for_queue()  # the key reaches its widget
@@ -60,12 +60,12 @@ class TypeAhead:
         while list(self._app.screen_stack) == screens and asyncio.get_running_loop().time() < end:
             if not self._tasks.running - before:
                 return
-            await asyncio.sleep(_POLL_SECONDS)
+            await asyncio.sleep(_KEY_EFFECT_POLL_SECONDS)
 
     async def _wait_for_queue(self) -> None:
         arrived = asyncio.Event()
         target = self._app.focused or self._app.screen
-        target.call_later(target.post_message, QueueMarker(arrived))
+        target.call_later(target.post_message, MessageQueueMarker(arrived))
         try:
             async with asyncio.timeout(KEY_EFFECT_TIMEOUT):
                 await arrived.wait()

@@ -9,17 +9,17 @@ from textual.app import App
 from textual.events import Key
 
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.keymap import KeyMap, read_key_map
+from app.tui.keys.keymap import UserKeyMap, read_user_key_map
 from app.tui.page_protocols import ShowMessage
-from tools.files.watched_files import FileStamp, file_stamp
-from widgets.chords import Chords
+from tools.files.watched_files import FileChangeStamp, compute_file_change_stamp
 from widgets.editor.line_input import LineInput
-from widgets.editor.prompt import PromptEditor
-from widgets.key_labels import key_name
-from widgets.transcript.blocks import NoteKind
+from widgets.editor.prompt_editor import PromptEditor
+from widgets.key_chords import KeyChordMatcher
+from widgets.key_labels import format_key_name
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 
-class UserKeys(msgspec.Struct):
+class UserKeyBindings(msgspec.Struct):
     """Applies one user's key bindings to one application."""
 
     file: Path
@@ -30,31 +30,37 @@ class UserKeys(msgspec.Struct):
     """Shows the chord being typed; an empty text hides it."""
     on_changed: Callable[[], None]
     """Called when the key bindings have changed."""
-    _chords: Chords = msgspec.field(default_factory=lambda: Chords({}))
-    _file_stamp: FileStamp = None
+    _chords: KeyChordMatcher = msgspec.field(default_factory=lambda: KeyChordMatcher({}))
+    _file_stamp: FileChangeStamp = None
 
     def reload_if_changed(self) -> None:
         """Reads the user's key file again if it has changed; checked at each key press."""
-        if file_stamp(self.file) == self._file_stamp:
+        if compute_file_change_stamp(self.file) == self._file_stamp:
             return
         problems = self.apply_key_file()
         for text in problems:
-            self.show_message(text, NoteKind.WARNING)
+            self.show_message(text, AppNoteKind.WARNING)
         if not problems:
             self.show_message("Your keys were reloaded.")
 
     def apply_key_file(self) -> tuple[str, ...]:
         """Applies the user's key bindings; returns the errors in their file."""
         is_first = self._file_stamp is None
-        self._file_stamp = file_stamp(self.file)
-        keymap = KeyMap() if self._file_stamp is None else read_key_map(self.file, self.table.binding_groups)
+        self._file_stamp = compute_file_change_stamp(self.file)
+        keymap = (
+            UserKeyMap()
+            if self._file_stamp is None
+            else read_user_key_map(self.file, self.table.binding_groups)
+        )
         if not keymap.is_readable:
             self.on_changed()
             what_stays = "The default keys stay in use." if is_first else "The previous keys stay in use."
             return tuple(f"{problem}. {what_stays}" for problem in keymap.problems)
         self.table.user_keymap = keymap
         self.app.set_keymap(keymap.keys_by_action)
-        self._chords = Chords({action: keys.split(",") for action, keys in keymap.keys_by_action.items()})
+        self._chords = KeyChordMatcher(
+            {action: keys.split(",") for action, keys in keymap.keys_by_action.items()}
+        )
         self.on_changed()
         clashes = [
             f"{self.file}: the key sequence {chord} of {action} conflicts with a key sequence of {owner}"
@@ -67,20 +73,20 @@ class UserKeys(msgspec.Struct):
         up."""
         self.reload_if_changed()
         is_text = event.is_printable and isinstance(self.app.focused, PromptEditor | LineInput)
-        if is_text and not self._chords.pending_keys:
+        if is_text and not self._chords.pending_chord_keys:
             return False
         step = self._chords.press(event.key)
         if step.is_waiting:
             further = " · ".join(
-                f"{key_name(key)} {self._action_title(action)}"
+                f"{format_key_name(key)} {self._action_title(action)}"
                 for key, action in self._chords.choices().items()
             )
-            self.show_chord(f"{key_name(self._chords.pending_keys)} … · {further}")
-        elif step.is_used:
+            self.show_chord(f"{format_key_name(self._chords.pending_chord_keys)} … · {further}")
+        elif step.was_key_consumed:
             self.show_chord("")
         if step.action:
             await self._run_action(step.action)
-        return step.is_used
+        return step.was_key_consumed
 
     def _action_title(self, action: str) -> str:
         return next((row.title for row in self.table.key_rows() if row.id == action), action)

@@ -15,22 +15,26 @@ from app.engine.repository.repository_maps import RepositoryMaps
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import UserCells
 from app.tui.page_protocols import FindProgram
-from app.tui.prompt.mcp_completions import ResourceCompletions, argument_completions, argument_hints
-from app.tui.prompt.project_history import ProjectHistory
-from tools.running.withheld_variables import variables_for_children
+from app.tui.prompt.mcp_completions import (
+    McpResourceCompletions,
+    mcp_prompt_argument_completions,
+    mcp_prompt_argument_hints,
+)
+from app.tui.prompt.project_history import ProjectPromptHistory
+from tools.running.withheld_environment_variables import environment_for_child_processes
 from tools.searching.ripgrep import find_bundled_ripgrep
-from widgets.completion.commands import ArgumentSource, CommandCompletions, CommandRow
+from widgets.completion.command_completions import ArgumentSuggester, CommandCompletionSource, SlashCommandRow
+from widgets.completion.completion_popup import CompletionPopup
+from widgets.completion.completion_source import CompletionRequest, CompletionResult, CompletionSuggestion
+from widgets.completion.file_completions import FileCompletionSource, SymbolRow, TabPathCompletionSource
 from widgets.completion.file_index import FileIndex
-from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
-from widgets.completion.popup import CompletionPopup
-from widgets.completion.source import CompletionRequest, Completions, Suggestion
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_editor import PromptEditor
 
 if TYPE_CHECKING:
     from app.assembly.extensions.extension_setup import ConnectedExtensions
-    from tools.filemap.symbols import Symbol
+    from tools.filemap.file_map import Symbol
 
-_MAX_MODELS_SHOWN = 200
+_MAX_SUGGESTED_MODELS = 200
 GetExtensions = Callable[[], "ConnectedExtensions | None"]
 """Returns the extensions' additions to the session, once they are loaded."""
 
@@ -38,12 +42,12 @@ GetExtensions = Callable[[], "ConnectedExtensions | None"]
 def make_completion_popup(
     editor: PromptEditor,
     cwd: Callable[[], Path],
-    remembered: ProjectHistory,
+    remembered: ProjectPromptHistory,
     *,
     added: Callable[[], Sequence[Path]],
-    command_names: Callable[[], Sequence[tuple[str, str]]],
+    slash_command_descriptions: Callable[[], Sequence[tuple[str, str]]],
     hints: Mapping[str, str],
-    arguments: Mapping[str, ArgumentSource],
+    arguments: Mapping[str, ArgumentSuggester],
     extended: GetExtensions,
     find_program: FindProgram,
     maps: RepositoryMaps,
@@ -54,19 +58,21 @@ def make_completion_popup(
     """Creates the completion list of an editor with all its sources. `hints`: argument names of bayou's commands;
     `arguments`: their possible values, by command name."""
     rg = find_bundled_ripgrep() or find_program("rg") or "/usr/bin/rg"
-    index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=variables_for_children(), added=added)
+    index = FileIndex(
+        cwd, frecency=remembered.frecency, rg=rg, env=environment_for_child_processes(), added=added
+    )
 
-    def mention(chosen: Suggestion) -> None:
+    def mention(chosen: CompletionSuggestion) -> None:
         if chosen.kind in ("file", "folder"):
-            remembered.record_mentions([chosen.label])
+            remembered.record_mentioned_files([chosen.label])
 
     async def symbols(path: str) -> Sequence[SymbolRow]:
-        from tools.filemap.file_mapper import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is needed)
+        from tools.filemap.file_mapper import make_file_map_async  # noqa: PLC0415  (the mapper is loaded when it is needed)
 
         if not await asyncio.to_thread(maps.may_show_file, cwd() / path):
             return ()
         try:
-            outline = await map_file_async(cwd() / path)
+            outline = await make_file_map_async(cwd() / path)
         except OSError:
             return ()
         return [_symbol_row(symbol) for symbol in outline.symbols]
@@ -75,16 +81,20 @@ def make_completion_popup(
         async for _ in maps.wait_for_index_growth():
             yield [(path, _symbol_row(one.symbol)) for path, one in await maps.symbols_containing(name)]
 
-    def commands() -> list[CommandRow]:
-        known = {**arguments, **_extension_arguments(extended()), **argument_completions(servers)}
-        return _command_rows(command_names(), known, {**hints, **argument_hints(servers)})
+    def commands() -> list[SlashCommandRow]:
+        known = {**arguments, **_extension_arguments(extended()), **mcp_prompt_argument_completions(servers)}
+        return _command_rows(
+            slash_command_descriptions(), known, {**hints, **mcp_prompt_argument_hints(servers)}
+        )
 
     sources = (
-        CommandCompletions(commands),
-        ResourceCompletions(servers),
-        FileCompletions(index, symbols=symbols, repository_symbols=repository_symbols),
-        PythonNameCompletions(cells.names_like, lambda: editor.model.lines[0].startswith(("$ ", "$$ "))),
-        PathCompletions(cwd),
+        CommandCompletionSource(commands),
+        McpResourceCompletions(servers),
+        FileCompletionSource(index, symbols=symbols, repository_symbols=repository_symbols),
+        PythonNameCompletions(
+            cells.kernel_names_starting_with, lambda: editor.model.lines[0].startswith(("$ ", "$$ "))
+        ),
+        TabPathCompletionSource(cwd),
         _ExtensionCompletions(extended),
     )
     return CompletionPopup(editor, sources, max_rows=max_rows, on_chosen=mention, id="completion")
@@ -95,10 +105,10 @@ def _symbol_row(symbol: Symbol) -> SymbolRow:
 
 
 def _command_rows(
-    names: Sequence[tuple[str, str]], arguments: Mapping[str, ArgumentSource], hints: Mapping[str, str]
-) -> list[CommandRow]:
+    names: Sequence[tuple[str, str]], arguments: Mapping[str, ArgumentSuggester], hints: Mapping[str, str]
+) -> list[SlashCommandRow]:
     return [
-        CommandRow(
+        SlashCommandRow(
             name=name,
             description=text,
             argument_hint=hints.get(name, ""),
@@ -109,22 +119,22 @@ def _command_rows(
     ]
 
 
-def command_arguments(
+def slash_command_argument_sources(
     session: Session, models: ModelChoice, theme_names: Callable[[], Sequence[str]]
-) -> dict[str, ArgumentSource]:
+) -> dict[str, ArgumentSuggester]:
     """Returns, by command name, the functions that suggest arguments of bayou's own commands."""
 
-    def model(typed: str) -> list[Suggestion]:
+    def model(typed: str) -> list[CompletionSuggestion]:
         session.models.reread_models_file()
-        found = session.models.model_choice.available_models()[:_MAX_MODELS_SHOWN]
+        found = session.models.model_choice.available_models()[:_MAX_SUGGESTED_MODELS]
         return [
-            Suggestion(text=one.key, detail=one.name, kind="argument", sends_prompt=bool(typed))
+            CompletionSuggestion(text=one.key, detail=one.name, kind="argument", sends_prompt=bool(typed))
             for one in found
         ]
 
-    def one_of(names: Callable[[], Sequence[str]]) -> ArgumentSource:
+    def one_of(names: Callable[[], Sequence[str]]) -> ArgumentSuggester:
         return lambda typed: [
-            Suggestion(text=name, kind="argument", sends_prompt=bool(typed)) for name in names()
+            CompletionSuggestion(text=name, kind="argument", sends_prompt=bool(typed)) for name in names()
         ]
 
     providers = one_of(lambda: models.catalogue.provider_ids)
@@ -137,16 +147,18 @@ def command_arguments(
     }
 
 
-def _extension_arguments(extended: ConnectedExtensions | None) -> dict[str, ArgumentSource]:
+def _extension_arguments(extended: ConnectedExtensions | None) -> dict[str, ArgumentSuggester]:
     if extended is None:
         return {}
     catalogue = extended.catalogue
 
-    def of(name: str) -> ArgumentSource:
-        async def suggest(typed: str) -> list[Suggestion]:
+    def of(name: str) -> ArgumentSuggester:
+        async def suggest(typed: str) -> list[CompletionSuggestion]:
             found = await catalogue.complete_argument(name, typed)
             return [
-                Suggestion(text=item.value, label=item.label, detail=item.description, kind="argument")
+                CompletionSuggestion(
+                    text=item.value, label=item.label, detail=item.description, kind="argument"
+                )
                 for item in found
             ]
 
@@ -167,17 +179,18 @@ class _ExtensionCompletions:
             extension.completers for extension in extended.extensions.hooks.loaded
         )
 
-    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[CompletionResult]:
         extended = self._connected_extensions()
         if extended is None:
             return
         found = await extended.catalogue.complete_text(request.line, request.column)
         word = request.before.rsplit(" ", 1)[-1]
-        yield Completions(
+        yield CompletionResult(
             start=request.column - len(word),
             end=request.column,
             items=tuple(
-                Suggestion(text=item.value, label=item.label, detail=item.description) for item in found
+                CompletionSuggestion(text=item.value, label=item.label, detail=item.description)
+                for item in found
             ),
             query=word,
         )
@@ -189,22 +202,24 @@ FindNames = Callable[[str], Awaitable[Sequence[str]]]
 class PythonNameCompletions:
     """The completion source for names in Python cells, whose text begins with `$`."""
 
-    def __init__(self, names_like: FindNames, is_cell: Callable[[], bool]) -> None:
+    def __init__(self, kernel_names_starting_with: FindNames, is_cell: Callable[[], bool]) -> None:
         """Creates the source. `is_cell`: returns whether the editor's text is a Python cell."""
-        self._find_names = names_like
+        self._find_names = kernel_names_starting_with
         self._is_cell = is_cell
 
     def accepts(self, request: CompletionRequest) -> bool:
         return self._is_cell() and bool(_dotted_name_before_cursor(request))
 
-    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[CompletionResult]:
         word = _dotted_name_before_cursor(request)
         found = await self._find_names(word)
-        yield Completions(
+        yield CompletionResult(
             start=request.column - len(word),
             end=request.column,
             items=tuple(
-                Suggestion(text=name, kind="symbol", text_after="") for name in found if name != word
+                CompletionSuggestion(text=name, kind="symbol", text_after="")
+                for name in found
+                if name != word
             ),
             query=word,
         )

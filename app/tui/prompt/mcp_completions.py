@@ -5,39 +5,45 @@ from collections.abc import AsyncIterator, Sequence
 from app.engine.mcp.session_servers import McpServers
 from app.values.mcp_servers import PromptView
 from app.values.user_errors import UserError
-from tools.patterns import late
-from widgets.completion.commands import ArgumentSource
-from widgets.completion.source import CompletionRequest, Completions, Suggestion
-from widgets.fuzzy import rank
+from tools.lazy_patterns import lazy_regex
+from widgets.completion.command_completions import ArgumentSuggester
+from widgets.completion.completion_source import CompletionRequest, CompletionResult, CompletionSuggestion
+from widgets.fuzzy_matching import rank_fuzzy_matches
 
-_RESOURCE_MENTION = late(r"(?:^|(?<=[\s(\[{,;]))@([A-Za-z0-9_-]+):(\S*)$")
-_MAX_SUGGESTIONS = 100
+_MCP_RESOURCE_COMPLETION_PATTERN = lazy_regex(r"(?:^|(?<=[\s(\[{,;]))@([A-Za-z0-9_-]+):(\S*)$")
+_MAX_MCP_SUGGESTIONS = 100
 
 
-class ResourceCompletions:
+class McpResourceCompletions:
     """Suggests resources of servers from the known lists; no server is queried while the user types."""
 
     def __init__(self, verbs: McpServers) -> None:
         self._servers = verbs
 
     def accepts(self, request: CompletionRequest) -> bool:
-        found = _RESOURCE_MENTION.search(request.before) if "@" in request.before else None
+        found = _MCP_RESOURCE_COMPLETION_PATTERN.search(request.before) if "@" in request.before else None
         return found is not None and any(
             server == found[1] for server, _, _ in self._servers.known_resources()
         )
 
-    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
-        found = _RESOURCE_MENTION.search(request.before)
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[CompletionResult]:
+        found = _MCP_RESOURCE_COMPLETION_PATTERN.search(request.before)
         if found is None:
             return
         server, typed = found[1], found[2]
         rows = [(uri, name) for each, uri, name in self._servers.known_resources() if each == server]
-        fitting = [row for row, _ in rank(typed, rows, lambda row: f"{row[0]} {row[1]}")][:_MAX_SUGGESTIONS]
-        items = tuple(Suggestion(text=f"@{server}:{uri}", label=uri, detail=name) for uri, name in fitting)
-        yield Completions(start=request.column - len(found[0]), end=request.column, items=items, query=typed)
+        fitting = [row for row, _ in rank_fuzzy_matches(typed, rows, lambda row: f"{row[0]} {row[1]}")][
+            :_MAX_MCP_SUGGESTIONS
+        ]
+        items = tuple(
+            CompletionSuggestion(text=f"@{server}:{uri}", label=uri, detail=name) for uri, name in fitting
+        )
+        yield CompletionResult(
+            start=request.column - len(found[0]), end=request.column, items=items, query=typed
+        )
 
 
-def argument_completions(verbs: McpServers) -> dict[str, ArgumentSource]:
+def mcp_prompt_argument_completions(verbs: McpServers) -> dict[str, ArgumentSuggester]:
     """Returns argument completions for the commands of MCP prompts; the server suggests the values."""
     return {
         f"{each.server}:{each.name}": _argument_suggester(verbs, each)
@@ -46,17 +52,17 @@ def argument_completions(verbs: McpServers) -> dict[str, ArgumentSource]:
     }
 
 
-def argument_hints(verbs: McpServers) -> dict[str, str]:
-    return {f"{each.server}:{each.name}": prompt_argument_hint(each) for each in verbs.known_prompts()}
+def mcp_prompt_argument_hints(verbs: McpServers) -> dict[str, str]:
+    return {f"{each.server}:{each.name}": mcp_prompt_argument_hint(each) for each in verbs.known_prompts()}
 
 
-def prompt_argument_hint(prompt: PromptView) -> str:
+def mcp_prompt_argument_hint(prompt: PromptView) -> str:
     shown = [name if name in prompt.required else f"[{name}]" for name in prompt.arguments]
     return " ".join(shown)
 
 
-def _argument_suggester(verbs: McpServers, prompt: PromptView) -> ArgumentSource:
-    async def suggest(typed: str) -> Sequence[Suggestion]:
+def _argument_suggester(verbs: McpServers, prompt: PromptView) -> ArgumentSuggester:
+    async def suggest(typed: str) -> Sequence[CompletionSuggestion]:
         before, _, word = typed.rpartition(" ")
         said = before.split()
         name, is_named, value = word.partition("=")
@@ -77,8 +83,8 @@ def _argument_suggester(verbs: McpServers, prompt: PromptView) -> ArgumentSource
         start = f"{before} " if before else ""
         start += f"{name}=" if is_named else ""
         return [
-            Suggestion(text=f"{start}{each}", label=each, kind="argument")
-            for each in values[:_MAX_SUGGESTIONS]
+            CompletionSuggestion(text=f"{start}{each}", label=each, kind="argument")
+            for each in values[:_MAX_MCP_SUGGESTIONS]
         ]
 
     return suggest

@@ -10,13 +10,13 @@ from textual.app import App
 
 from app.assembly.assembled_session import AssembledSession
 from app.tui.page_protocols import AskOnScreen, FindProgram, ShowMessage
-from widgets.editor.chips import UnsentPrompt
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_chips import UnsentPrompt
+from widgets.editor.prompt_editor import PromptEditor
 from widgets.terminal import clipboard
 from widgets.terminal.terminal_control import edit_text_externally, find_editor_command
 
 if TYPE_CHECKING:
-    from widgets.screens.picker import Picked
+    from widgets.screens.picker import PickerResult
 
 
 async def paste_clipboard(
@@ -29,15 +29,15 @@ async def paste_clipboard(
     elif isinstance(found, str):
         editor.paste(found)
     else:
-        editor.attach(found)
+        editor.attach_image(found)
 
 
 async def search_prompt_history(
     editor: PromptEditor, ask: AskOnScreen, entries: tuple[UnsentPrompt, ...]
 ) -> None:
-    from widgets.screens.common_pickers import history_screen  # noqa: PLC0415  (a screen, when it opens)
+    from widgets.screens.common_pickers import prompt_history_screen  # noqa: PLC0415  (a screen, when it opens)
 
-    picked: Picked | None = await ask(history_screen(entries))
+    picked: PickerResult | None = await ask(prompt_history_screen(entries))
     if picked is not None:
         editor.restore(entries[int(picked.row.id)])
 
@@ -48,7 +48,7 @@ def configured_editor(assembled: AssembledSession) -> str:
     is_theirs = (
         effective_settings.origin("externalEditor") == "project" and not assembled.project_trust.is_trusted()
     )
-    settings = effective_settings.without_project() if is_theirs else effective_settings.settings
+    settings = effective_settings.settings_without_project() if is_theirs else effective_settings.settings
     return settings.interaction.external_editor or ""
 
 

@@ -8,43 +8,43 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.text_files import write_text
-from app.sessions.ids import folder_name
+from app.sessions.session_ids import session_folder_name
 from app.values.user_errors import FileError
-from tools.files.regular_files import read_regular
-from widgets.completion.frecency import Frecency
-from widgets.editor.chips import ImageChip, UnsentPrompt
+from tools.files.regular_files import read_regular_file
+from widgets.completion.frecency import PathFrecency
+from widgets.editor.prompt_chips import ImageChip, UnsentPrompt
 
-MAX_PROMPT_BYTES = 1_000_000
+MAX_STORED_PROMPT_BYTES = 1_000_000
 """The maximum size in bytes of a saved prompt."""
 
 
-class ProjectHistory:
+class ProjectPromptHistory:
     """Stores sent prompts, mentioned files and the choice about the side panel of the working folder."""
 
-    def __init__(self, paths: Paths, *, most_prompts: Callable[[], int]) -> None:
+    def __init__(self, paths: BayouPaths, *, most_prompts: Callable[[], int]) -> None:
         self._paths = paths
         self._max_prompts = most_prompts
-        self.frecency = Frecency(clock=time.time)
+        self.frecency = PathFrecency(clock=time.time)
 
     @property
     def _prompts_file(self) -> Path:
-        return self._paths.agent_dir / "history" / f"{folder_name(self._paths.cwd)}.jsonl"
+        return self._paths.agent_dir / "history" / f"{session_folder_name(self._paths.cwd)}.jsonl"
 
     @property
     def _file_scores_file(self) -> Path:
-        return self._paths.cache_dir / "files" / f"{folder_name(self._paths.cwd)}.json"
+        return self._paths.cache_dir / "files" / f"{session_folder_name(self._paths.cwd)}.json"
 
     @property
     def _side_panel_file(self) -> Path:
-        return self._paths.agent_dir / "side-panels" / f"{folder_name(self._paths.cwd)}.json"
+        return self._paths.agent_dir / "side-panels" / f"{session_folder_name(self._paths.cwd)}.json"
 
     def read_prompts(self) -> list[UnsentPrompt]:
         """Returns the saved prompts, oldest first, without unreadable lines. Shortens a file that has
         doubled in size."""
         try:
-            lines = read_regular(self._prompts_file).splitlines()
+            lines = read_regular_file(self._prompts_file).splitlines()
         except OSError:
             return []
         most = self._max_prompts()
@@ -64,8 +64,8 @@ class ProjectHistory:
         other. Images are left out."""
         if draft.is_empty or not self._max_prompts():
             return
-        line = msgspec.json.encode(without_images(draft)) + b"\n"
-        if len(line) > MAX_PROMPT_BYTES:
+        line = msgspec.json.encode(draft_without_images(draft)) + b"\n"
+        if len(line) > MAX_STORED_PROMPT_BYTES:
             return
         try:
             self._prompts_file.parent.mkdir(parents=True, exist_ok=True)
@@ -77,33 +77,33 @@ class ProjectHistory:
         except OSError:
             return
 
-    def read_files(self) -> dict[str, tuple[float, float]]:
-        """Returns the saved scores of mentioned files, for `merge_file_scores`."""
+    def read_mentioned_file_scores(self) -> dict[str, tuple[float, float]]:
+        """Returns the saved scores of mentioned files, for `merge_mentioned_file_scores`."""
         try:
             return msgspec.json.decode(
-                read_regular(self._file_scores_file), type=dict[str, tuple[float, float]]
+                read_regular_file(self._file_scores_file), type=dict[str, tuple[float, float]]
             )
         except (OSError, ValueError, RecursionError):
             return {}
 
-    def clear_scores(self) -> None:
+    def clear_mentioned_file_scores(self) -> None:
         """Forgets the scores of mentioned files after a change of the working folder."""
         self.frecency.scores_and_times = {}
 
-    def merge_file_scores(self, marks: dict[str, tuple[float, float]]) -> None:
+    def merge_mentioned_file_scores(self, marks: dict[str, tuple[float, float]]) -> None:
         """Adds the saved scores of mentioned files to those of this run, which win."""
         self.frecency.scores_and_times = {**marks, **self.frecency.scores_and_times}
 
-    def record_mentions(self, paths: Sequence[str]) -> None:
+    def record_mentioned_files(self, paths: Sequence[str]) -> None:
         for path in paths:
-            self.frecency.record_choice(path)
+            self.frecency.record_chosen_path(path)
         if paths:
             self._write(self._file_scores_file, msgspec.json.encode(self.frecency.scores_and_times).decode())
 
-    def read_side_panel(self) -> bool | None:
+    def read_side_panel_choice(self) -> bool | None:
         """Returns whether the side panel is shown in this folder; None if that was never chosen."""
         try:
-            return msgspec.json.decode(read_regular(self._side_panel_file), type=bool)
+            return msgspec.json.decode(read_regular_file(self._side_panel_file), type=bool)
         except (OSError, ValueError, RecursionError):
             return None
 
@@ -118,7 +118,7 @@ class ProjectHistory:
             return
 
 
-def without_images(draft: UnsentPrompt) -> UnsentPrompt:
+def draft_without_images(draft: UnsentPrompt) -> UnsentPrompt:
     """Returns a prompt without its images, which are too large to store; pastes stay."""
     images = {ord(char): "" for char, chip in draft.chips.items() if isinstance(chip, ImageChip)}
     return msgspec.structs.replace(

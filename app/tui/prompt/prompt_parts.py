@@ -8,18 +8,18 @@ from textual.app import App
 from app.assembly.assembled_session import AssembledSession
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.key_hints import KeyHintUpdater
-from app.tui.keys.type_ahead import TypeAhead
-from app.tui.keys.user_keys import UserKeys
+from app.tui.keys.type_ahead import TypeAheadBuffer
+from app.tui.keys.user_keys import UserKeyBindings
 from app.tui.page_parts import PageParts
 from app.tui.page_protocols import FindProgram
-from app.tui.prompt.completions import GetExtensions, command_arguments, make_completion_popup
-from app.tui.prompt.project_history import ProjectHistory
-from app.tui.prompt.sending import PromptSender
+from app.tui.prompt.completions import GetExtensions, make_completion_popup, slash_command_argument_sources
+from app.tui.prompt.project_history import ProjectPromptHistory
+from app.tui.prompt.prompt_sender import PromptSender
 from app.tui.prompt.unsent_draft import UnsentDraft
-from widgets.completion.popup import CompletionPopup
+from widgets.completion.completion_popup import CompletionPopup
 
 
-class PromptParts:
+class PromptInputParts:
     """Connects the keyboard, the prompt editor and the session of one application: history, drafts, completion,
     sending."""
 
@@ -31,7 +31,7 @@ class PromptParts:
         self._page = page
         self._table = table
         self.unsent_draft = UnsentDraft(session, lambda: (editor.text, editor.attachments))
-        self.project_history = ProjectHistory(
+        self.project_history = ProjectPromptHistory(
             assembled.prompt.paths,
             most_prompts=lambda: assembled.effective_settings.settings.editor.history_size,
         )
@@ -42,26 +42,26 @@ class PromptParts:
             queue_view=page.queue_view,
             presenter=page.presenter,
         )
-        self.user_keys = UserKeys(
+        self.user_keys = UserKeyBindings(
             assembled.prompt.paths.keybindings_file,
             table,
             app,
             page.presenter.add_note,
             show_chord=lambda text: (
-                status.show_hint(text, is_hints=True) if text else status.restore_activity()
+                status.show_temporary_status(text, is_hints=True) if text else status.restore_activity()
             ),
             on_changed=self.key_texts.update_all,
         )
-        self.type_ahead = TypeAhead(app, page.tasks)
+        self.type_ahead = TypeAheadBuffer(app, page.tasks)
 
     def make_sender(
         self,
         *,
         may_begin: Callable[[], Awaitable[object]],
-        run_slash: Callable[[str], Awaitable[bool]],
+        run_slash_command: Callable[[str], Awaitable[bool]],
         note: Callable[[str], Awaitable[str]],
     ) -> PromptSender:
-        """Creates the sender of prompts. `run_slash` runs a slash command; `note` saves a note."""
+        """Creates the sender of prompts. `run_slash_command` runs a slash command; `note` saves a note."""
         session, page = self._assembled.session, self._page
         return PromptSender(
             session,
@@ -73,10 +73,10 @@ class PromptParts:
             settings=lambda: self._assembled.effective_settings.settings,
             wait_until_ready=may_begin,
             expand_suggestion=page.first_screen.expand_suggestion,
-            run_slash=run_slash,
+            run_slash_command=run_slash_command,
             save_note=note,
             key_label=self._table.key_label,
-            command_names=self._table.command_names,
+            slash_command_descriptions=self._table.slash_command_descriptions,
         )
 
     def completion_popup(
@@ -94,9 +94,9 @@ class PromptParts:
             lambda: session.cwd,
             self.project_history,
             added=lambda: session.folders.all_folders,
-            command_names=self._table.command_names,
+            slash_command_descriptions=self._table.slash_command_descriptions,
             hints=hints,
-            arguments=command_arguments(session, self._assembled.model_choice, themes),
+            arguments=slash_command_argument_sources(session, self._assembled.model_choice, themes),
             extended=extended,
             find_program=find_program,
             maps=session.repository,

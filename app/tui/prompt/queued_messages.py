@@ -4,18 +4,26 @@ from collections.abc import Sequence
 
 import msgspec
 
-from app.agent.queues import QueuedMessage, QueueName
+from app.agent.message_queues import QueuedMessage, QueueName
 from app.engine.session import Session
 from app.tui.page_protocols import ShowMessage
-from app.tui.prompt.attachments import draft_with_images, join_drafts, make_attachment, message_images
+from app.tui.prompt.attachments import (
+    draft_with_images,
+    join_unsent_prompts,
+    make_image_attachment,
+    message_images,
+)
 from app.values.content import text_of
-from widgets.editor.prompt import PromptEditor
-from widgets.status.queue import QueuedRow, QueueKind, QueueView
+from widgets.editor.prompt_editor import PromptEditor
+from widgets.status.queue import QueuedMessageKind, QueuedMessageRow, QueueView
 
-_KIND_BY_QUEUE: tuple[tuple[QueueName, QueueKind], ...] = (("steering", "steer"), ("follow_up", "followUp"))
+_MESSAGE_KIND_BY_QUEUE: tuple[tuple[QueueName, QueuedMessageKind], ...] = (
+    ("steering", "steer"),
+    ("follow_up", "followUp"),
+)
 
 
-class QueuedMessages(msgspec.Struct, frozen=True):
+class QueuedMessageActions(msgspec.Struct, frozen=True):
     """Lets the user edit, move, switch and take back the session's queued messages."""
 
     session: Session
@@ -32,26 +40,28 @@ class QueuedMessages(msgspec.Struct, frozen=True):
     def show_queue(self) -> None:
         self.view.show(
             [
-                QueuedRow(
+                QueuedMessageRow(
                     id=message.id,
                     kind=kind,
                     text=text_of(message.content),
                     image_count=len(message_images(message.content)),
                 )
-                for name, kind in _KIND_BY_QUEUE
+                for name, kind in _MESSAGE_KIND_BY_QUEUE
                 for message in self.session.queues.queued_messages(name)
             ]
         )
 
-    def take_back_all(self) -> None:
+    def move_queue_to_editor(self) -> None:
         """Moves all queued messages with their images into the editor, before its text."""
         messages = [
-            message for name, _ in _KIND_BY_QUEUE for message in self.session.queues.queued_messages(name)
+            message
+            for name, _ in _MESSAGE_KIND_BY_QUEUE
+            for message in self.session.queues.queued_messages(name)
         ]
-        self.session.queues.empty_user_queues()
+        self.session.queues.take_all_user_messages()
         self._move_to_editor(messages)
 
-    def edit_message(self, message_id: str) -> None:
+    def edit_queued_message(self, message_id: str) -> None:
         message = self.session.queues.remove_message(message_id)
         if message is not None:
             self._move_to_editor([message])
@@ -62,14 +72,15 @@ class QueuedMessages(msgspec.Struct, frozen=True):
             return
         drafts = [
             draft_with_images(
-                text_of(message.content), [make_attachment(one) for one in message_images(message.content)]
+                text_of(message.content),
+                [make_image_attachment(one) for one in message_images(message.content)],
             )
             for message in messages
         ]
         own = self.editor.model.draft()
-        self.editor.restore(join_drafts([*drafts, own] if not own.is_empty else drafts))
+        self.editor.restore(join_unsent_prompts([*drafts, own] if not own.is_empty else drafts))
 
-    def move_message(self, message_id: str, delta: int) -> None:
+    def move_queued_message(self, message_id: str, delta: int) -> None:
         name, index = self._queue_position(message_id)
         if name is None:
             return
@@ -80,7 +91,7 @@ class QueuedMessages(msgspec.Struct, frozen=True):
             self.session.queues.replace_messages(name, tuple(messages))
 
     def _queue_position(self, message_id: str) -> tuple[QueueName | None, int]:
-        for name, _ in _KIND_BY_QUEUE:
+        for name, _ in _MESSAGE_KIND_BY_QUEUE:
             for index, message in enumerate(self.session.queues.queued_messages(name)):
                 if message.id == message_id:
                     return name, index

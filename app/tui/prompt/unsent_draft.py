@@ -7,19 +7,24 @@ from pathlib import Path
 
 import msgspec
 
-from app.agent.queues import QueueName
+from app.agent.message_queues import QueueName
 from app.engine.session import Session
 from app.sessions import drafts as kept
 from app.sessions.errors import SessionWriteError
-from app.tui.prompt.attachments import draft_with_images, encode_image, make_attachment, message_images
+from app.tui.prompt.attachments import (
+    draft_with_images,
+    make_base64_image,
+    make_image_attachment,
+    message_images,
+)
 from app.values.content import Image, text_of
 from app.values.messages import user_message
-from widgets.editor.chips import ImageAttachment, UnsentPrompt
-from widgets.editor.images import read_image_file
+from widgets.editor.image_attachments import read_image_file
+from widgets.editor.prompt_chips import ImageAttachment, UnsentPrompt
 
-SAVE_DELAY_SECONDS = 0.2
-LARGE_TEXT_CHARS = 1_000_000
-LARGE_TEXT_SAVE_DELAY_SECONDS = 3.0
+DRAFT_SAVE_DELAY_SECONDS = 0.2
+LARGE_DRAFT_CHARS = 1_000_000
+LARGE_DRAFT_SAVE_DELAY_SECONDS = 3.0
 """Seconds before a large text is saved, so that megabytes are not written at every change."""
 
 
@@ -34,7 +39,7 @@ class UnsentDraft:
         self._read_editor = shown
         self._file = kept.DraftFile(session.state.file)
         self._timer: asyncio.TimerHandle | None = None
-        self._unconfirmed_prompts: list[kept.QueuedText] = []
+        self._unconfirmed_prompts: list[kept.DraftQueuedMessage] = []
         self._is_open = False
         """True from `restore` to `close`; before, the file still has the draft of the last run."""
 
@@ -44,7 +49,7 @@ class UnsentDraft:
     ) -> Iterator[None]:
         """Saves a prompt as unsent until the session has accepted it. It stays unsent if the wait is
         cancelled, because bayou is closing then."""
-        prompt = kept.QueuedText(text=text, images=images, deliver_as=how)
+        prompt = kept.DraftQueuedMessage(text=text, images=images, deliver_as=how)
         self._unconfirmed_prompts.append(prompt)
         is_left = False
         try:
@@ -75,7 +80,7 @@ class UnsentDraft:
             self.save()
         elif self._timer is None:
             size = len(draft.text) + sum(len(getattr(chip, "text", "")) for chip in draft.chips.values())
-            delay = LARGE_TEXT_SAVE_DELAY_SECONDS if size > LARGE_TEXT_CHARS else SAVE_DELAY_SECONDS
+            delay = LARGE_DRAFT_SAVE_DELAY_SECONDS if size > LARGE_DRAFT_CHARS else DRAFT_SAVE_DELAY_SECONDS
             self._timer = asyncio.get_running_loop().call_later(delay, self.save)
 
     def close(self) -> None:
@@ -92,7 +97,7 @@ class UnsentDraft:
             self._timer = None
         names: tuple[QueueName, ...] = ("steering", "follow_up")
         waiting = [
-            kept.QueuedText(
+            kept.DraftQueuedMessage(
                 text=text_of(message.content), images=message_images(message.content), deliver_as=name
             )
             for name in names
@@ -134,11 +139,11 @@ class UnsentDraft:
         return found[::-1]
 
 
-def _saved_attachment(attachment: ImageAttachment) -> kept.SavedAttachment:
+def _saved_attachment(attachment: ImageAttachment) -> kept.DraftAttachment:
     if attachment.path is not None:
-        return kept.SavedAttachment(name=attachment.name, path=str(attachment.path))
-    return kept.SavedAttachment(
-        name=attachment.name, image=encode_image(attachment.data, attachment.mime_type)
+        return kept.DraftAttachment(name=attachment.name, path=str(attachment.path))
+    return kept.DraftAttachment(
+        name=attachment.name, image=make_base64_image(attachment.data, attachment.mime_type)
     )
 
 
@@ -147,7 +152,7 @@ def _restored_prompt(draft: kept.SavedDraft) -> UnsentPrompt:
     attachments: list[ImageAttachment] = []
     for one in draft.attachments:
         if one.image is not None:
-            attachments.append(make_attachment(one.image, one.name))
+            attachments.append(make_image_attachment(one.image, one.name))
         elif one.path is not None and (found := read_image_file(Path(one.path))) is not None:
             attachments.append(found)
     waited = [one.text for one in draft.waiting]

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from app.tui.page_protocols import KeyLabel
-from app.values.cells import is_user_cell
+from app.values.cells import is_user_cell_call_id
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import (
     AgentSettled,
@@ -27,12 +27,12 @@ from app.values.events import (
 from app.values.mcp_servers import McpServersChange
 from app.values.messages import AssistantMessage
 from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallStart
-from app.values.todos import is_check_call
-from tools.amounts import format_elapsed, tokens
+from app.values.todos import is_goal_check_call
+from tools.number_formatting import format_elapsed, format_token_count
 
-CHARACTERS_PER_TOKEN = 4
+ESTIMATED_CHARACTERS_PER_TOKEN = 4
 """The estimated characters per token, until the provider reports its count."""
-MIN_SHOWN_TOKENS = 100
+MIN_SHOWN_STREAMED_TOKENS = 100
 """The token count shown for an answer that has just begun."""
 ActivityPhase = Literal[
     "",
@@ -48,7 +48,7 @@ ActivityPhase = Literal[
 ]
 
 
-_PHASE_BY_EVENT: tuple[tuple[type[Event], ActivityPhase], ...] = (
+_ACTIVITY_PHASE_BY_EVENT: tuple[tuple[type[Event], ActivityPhase], ...] = (
     (AgentStart, "working"),
     (ProviderRequestPrepared, "waiting"),
     (MessageEnd, "working"),
@@ -58,7 +58,7 @@ _PHASE_BY_EVENT: tuple[tuple[type[Event], ActivityPhase], ...] = (
     (DiagnosticsStart, "checking"),
     (DiagnosticsEnd, "working"),
 )
-_PHASE_BY_DELTA: tuple[tuple[type[BlockEvent], ActivityPhase], ...] = (
+_ACTIVITY_PHASE_BY_DELTA: tuple[tuple[type[BlockEvent], ActivityPhase], ...] = (
     (TextDelta, "writing"),
     (ThinkingDelta, "thinking"),
     (ToolCallStart, "calling"),
@@ -149,7 +149,9 @@ class ActivityTracker:
             self._count_tokens(event)
         elif isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd):
             # A user's cell, and a check that the user runs, end without the end of a run.
-            if not is_user_cell(event.tool_call_id) and (self.phase or not is_check_call(event.tool_call_id)):
+            if not is_user_cell_call_id(event.tool_call_id) and (
+                self.phase or not is_goal_check_call(event.tool_call_id)
+            ):
                 self._track_tool(event)
         elif isinstance(event, QuestionAsked):
             self._track_question(event)
@@ -158,7 +160,7 @@ class ActivityTracker:
         else:
             self._track_request(event)
             phase: ActivityPhase | None = next(
-                (phase for kind, phase in _PHASE_BY_EVENT if isinstance(event, kind)), None
+                (phase for kind, phase in _ACTIVITY_PHASE_BY_EVENT if isinstance(event, kind)), None
             )
             if isinstance(event, MessageEnd) and not isinstance(event.message, AssistantMessage):
                 phase = None
@@ -219,7 +221,7 @@ class ActivityTracker:
     def _count_tokens(self, event: MessageUpdate) -> None:
         part = event.assistant_message_event
         phase: ActivityPhase | None = next(
-            (phase for kind, phase in _PHASE_BY_DELTA if isinstance(part, kind)), None
+            (phase for kind, phase in _ACTIVITY_PHASE_BY_DELTA if isinstance(part, kind)), None
         )
         if phase is None:
             return
@@ -248,8 +250,10 @@ class ActivityTracker:
         if not self.phase:
             return ActivityStatus()
         figures = _elapsed_text(now - self._activity_start())
-        if (count := max(self._counted_tokens, self._characters // CHARACTERS_PER_TOKEN)) >= MIN_SHOWN_TOKENS:
-            figures += (f"↓ {tokens(count)}",)
+        if (
+            count := max(self._counted_tokens, self._characters // ESTIMATED_CHARACTERS_PER_TOKEN)
+        ) >= MIN_SHOWN_STREAMED_TOKENS:
+            figures += (f"↓ {format_token_count(count)}",)
         hints = self._stop_hint()
         if self.phase == "retrying" and (key := self._key_label("app.retry", "alt+r")):
             hints = " · ".join(filter(None, (f"{key} retry now", hints)))

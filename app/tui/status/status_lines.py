@@ -46,19 +46,19 @@ from app.values.events import (
     TurnEnd,
     TurnStart,
 )
-from tools.amounts import format_elapsed
-from tools.git.git_command import GitCommand, make_git_command
+from tools.git.git_command import ReadOnlyGitCommand, make_read_only_git_command
 from tools.git.git_repository import find_repository
-from widgets.editor.painting import RuleText
-from widgets.editor.prompt import PromptEditor
-from widgets.status.footer import StatusFooter
-from widgets.status.header import StatusHeader
-from widgets.status.segments import Segment
+from tools.number_formatting import format_elapsed
+from widgets.editor.editor_painting import EditorBorderText
+from widgets.editor.prompt_editor import PromptEditor
+from widgets.status.status_footer import StatusFooter
+from widgets.status.status_header import StatusHeader
+from widgets.status.status_segments import StatusSegment
 
-UPDATES_PER_SECOND = 4
-UPDATE_SECONDS, ELAPSED_UPDATE_SECONDS = 1 / UPDATES_PER_SECOND, 1.0
+STATUS_UPDATES_PER_SECOND = 4
+UPDATE_SECONDS, ELAPSED_UPDATE_SECONDS = 1 / STATUS_UPDATES_PER_SECOND, 1.0
 """Seconds between two updates: with an animated indicator, and with elapsed times only."""
-_EVENTS_WITHOUT_EFFECT = (
+_EVENTS_WITHOUT_STATUS_CHANGE = (
     AnswerInterrupted,
     TurnStart,
     TurnEnd,
@@ -83,11 +83,11 @@ _EVENTS_WITHOUT_EFFECT = (
 """Events that do not change header and footer."""
 ACTIVITY_FRAMES = "◐◓◑◒"
 """The frames of the activity indicator."""
-STILL_ACTIVITY_MARK = "●"
-WAITING_MARK = "?"
-_SEGMENTS_IN_HEADER = {"path", "session", "cost"}
-_SEGMENTS_IN_PANEL = {"context", "jobs", "tokens", "cacheRead", "cacheHit"}
-_SEGMENTS_IN_EDITOR = ("permissions", "model", "thinking")
+UNANIMATED_ACTIVITY_MARK = "●"
+WAITING_FOR_USER_MARK = "?"
+_FOOTER_SEGMENTS_SHOWN_IN_HEADER = {"path", "session", "cost"}
+_FOOTER_SEGMENTS_SHOWN_IN_SIDE_PANEL = {"context", "jobs", "tokens", "cacheRead", "cacheHit"}
+_STATUS_SEGMENTS_BELOW_EDITOR = ("permissions", "model", "thinking")
 """Segments that stand below the text that they apply to."""
 
 
@@ -125,16 +125,16 @@ class StatusLines:
         editor.should_follow_up = lambda: (
             self._session.is_running
         )  # read when the key is pressed, because a run ends after its last event
-        self._temporary_text: RuleText | None = None
+        self._temporary_text: EditorBorderText | None = None
         """A temporary text shown in place of the activity."""
         self._git = ""
         self._branch = ""
         self._prompts: tuple[str, ...] = ()
-        self._extensions: dict[str, Segment] = {}
+        self._extensions: dict[str, StatusSegment] = {}
         self._is_context_elsewhere = False
 
     @property
-    def is_ticking(self) -> bool:
+    def is_elapsed_timer_running(self) -> bool:
         """Whether the timer for elapsed times runs; it never does while nothing is active."""
         return self._frame_timer is not None
 
@@ -151,7 +151,7 @@ class StatusLines:
         elif isinstance(event, QuestionAsked):
             self._update_editor_border()
             return
-        elif not has_changed and isinstance(event, _EVENTS_WITHOUT_EFFECT):
+        elif not has_changed and isinstance(event, _EVENTS_WITHOUT_STATUS_CHANGE):
             return
         self.refresh_all()
 
@@ -174,19 +174,19 @@ class StatusLines:
         self._temporary_text = None
         self._update_editor_border()
 
-    def show_hint(self, text: str, seconds: float = 0.0, *, is_hints: bool = False) -> None:
+    def show_temporary_status(self, text: str, seconds: float = 0.0, *, is_hints: bool = False) -> None:
         """Shows a temporary text in place of the activity, for some seconds or until `restore_activity`."""
-        self._temporary_text = RuleText(main_text=text, is_main_text_key_hints=is_hints)
+        self._temporary_text = EditorBorderText(main_text=text, is_main_text_key_hints=is_hints)
         self._update_editor_border()
         if seconds:
             self._editor.set_timer(seconds, self.restore_activity)
 
-    def set_context_elsewhere(self, is_elsewhere: bool) -> None:
+    def set_context_usage_in_side_panel(self, is_elsewhere: bool) -> None:
         """Sets whether the footer leaves out the context usage, because the side panel shows it."""
         self._is_context_elsewhere = is_elsewhere
         self.refresh()
 
-    def show_extension_segment(self, segment: Segment) -> None:
+    def show_extension_segment(self, segment: StatusSegment) -> None:
         """Shows an extension's text in the footer; an empty text removes it."""
         self._extensions[segment.id] = segment
         self.refresh()
@@ -207,12 +207,14 @@ class StatusLines:
         )
         names: tuple[str, ...] = wanted.segments
         if self._header.display:
-            names = tuple(name for name in names if name not in _SEGMENTS_IN_HEADER)
+            names = tuple(name for name in names if name not in _FOOTER_SEGMENTS_SHOWN_IN_HEADER)
         own = bars.footer_segments(self._session, around, names, wanted.looks)
         if self._is_context_elsewhere:
-            own = [one for one in own if one.id not in _SEGMENTS_IN_PANEL]
-        self._editor.surface.show_mode_and_model([one for one in own if one.id in _SEGMENTS_IN_EDITOR])
-        own = [one for one in own if one.id not in _SEGMENTS_IN_EDITOR]
+            own = [one for one in own if one.id not in _FOOTER_SEGMENTS_SHOWN_IN_SIDE_PANEL]
+        self._editor.surface.show_mode_and_model(
+            [one for one in own if one.id in _STATUS_SEGMENTS_BELOW_EDITOR]
+        )
+        own = [one for one in own if one.id not in _STATUS_SEGMENTS_BELOW_EDITOR]
         self._footer.show([*own, *(segment for segment in self._extensions.values() if segment.text)])
         self._header.show(bars.header_segments(self._session, around))
 
@@ -227,7 +229,7 @@ class StatusLines:
         self._update_editor_border()
         self.refresh()
 
-    def follow_map_building(self, loop: asyncio.AbstractEventLoop) -> None:
+    def show_map_building_progress(self, loop: asyncio.AbstractEventLoop) -> None:
         """Starts to show the progress of the repository map in the footer."""
 
         def heard() -> None:
@@ -244,8 +246,10 @@ class StatusLines:
 
     async def update_git_state(self) -> None:
         """Asks git for the branch and shows it: at the start, after each run, and when the terminal gets the focus."""
-        git = await git_state(
-            self._session.cwd, home=self._home, is_vouched=self._assembled.project_trust.check_quietly
+        git = await query_git_state(
+            self._session.cwd,
+            home=self._home,
+            is_vouched=self._assembled.project_trust.recheck_without_notice,
         )
         if git != self._git:
             self._git = git
@@ -254,24 +258,24 @@ class StatusLines:
     # -- the line above the editor -------------------------------------------------------------------------
 
     def _update_editor_border(self) -> None:
-        self._editor.surface.show_rule_text(self._editor_border_text())
+        self._editor.surface.show_border_text(self._editor_border_text())
         self._update_timer()
 
-    def _editor_border_text(self) -> RuleText:
+    def _editor_border_text(self) -> EditorBorderText:
         if self._temporary_text is not None:
             return self._temporary_text
         told = self._activity.current_status()
         if not told.text:
-            return RuleText()
+            return EditorBorderText()
         moves = self._is_animated
         mark = (
-            WAITING_MARK
+            WAITING_FOR_USER_MARK
             if told.is_waiting_for_person
             else ACTIVITY_FRAMES[self._frame_number % len(ACTIVITY_FRAMES)]
             if moves
-            else STILL_ACTIVITY_MARK
+            else UNANIMATED_ACTIVITY_MARK
         )
-        return RuleText(told.text, " · ".join(told.figures), mark, told.hints)
+        return EditorBorderText(told.text, " · ".join(told.figures), mark, told.hints)
 
     @property
     def _is_animated(self) -> bool:
@@ -292,9 +296,9 @@ class StatusLines:
     def _show_next_frame(self) -> None:
         """Redraws the editor's border, and once a second the elapsed times in the transcript."""
         self._frame_number += 1
-        if not self._is_animated or self._frame_number % UPDATES_PER_SECOND == 0:
+        if not self._is_animated or self._frame_number % STATUS_UPDATES_PER_SECOND == 0:
             self._tick()
-        self._editor.surface.show_rule_text(self._editor_border_text())
+        self._editor.surface.show_border_text(self._editor_border_text())
         if not self._activity.is_active:
             self._update_timer()  # a question was answered and nothing else runs
 
@@ -312,11 +316,17 @@ def _silence_text(event: ProviderWaiting) -> str:
     return f"no output, stopped in {format_elapsed(event.seconds)}" if event.seconds else "silent"
 
 
-GIT_TIMEOUT = 5.0
-_GIT_STATUS = ("status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=all")
+GIT_STATUS_TIMEOUT = 5.0
+_GIT_STATUS_ARGUMENTS = (
+    "status",
+    "--porcelain=v2",
+    "--branch",
+    "--untracked-files=normal",
+    "--ignore-submodules=all",
+)
 
 
-async def git_state(cwd: Path, *, home: Path, is_vouched: Callable[[], bool]) -> str:
+async def query_git_state(cwd: Path, *, home: Path, is_vouched: Callable[[], bool]) -> str:
     """Returns the git state of a folder: `main`, `main*` with changes, or a short commit without a branch; empty
     outside of a repository.
 
@@ -327,20 +337,24 @@ async def git_state(cwd: Path, *, home: Path, is_vouched: Callable[[], bool]) ->
     return head if told is None else parse_git_status(told)
 
 
-def _git_query(cwd: Path, home: Path, is_vouched: Callable[[], bool]) -> tuple[str, GitCommand | None]:
+def _git_query(
+    cwd: Path, home: Path, is_vouched: Callable[[], bool]
+) -> tuple[str, ReadOnlyGitCommand | None]:
     repository = find_repository(cwd)
     if repository is None:
         return "", None
-    head = repository.checked_out_name()
+    head = repository.branch_or_commit_name()
     if repository.is_bare or (repository.risky_settings(home) and not is_vouched()):
         return head, None
     configuration = repository.configuration(home)
-    return head, make_git_command(repository.work_tree, *_GIT_STATUS, repository=configuration, home=home)
+    return head, make_read_only_git_command(
+        repository.work_tree, *_GIT_STATUS_ARGUMENTS, repository=configuration, home=home
+    )
 
 
-async def _run_git(command: GitCommand) -> str | None:
+async def _run_git(command: ReadOnlyGitCommand) -> str | None:
     try:
-        code, told = await command.run_async(GIT_TIMEOUT)
+        code, told = await command.run_async(GIT_STATUS_TIMEOUT)
     except OSError:
         return None  # too late, for example in a huge repository: the footer shows nothing
     return told.decode("utf-8", "replace") if code == 0 else None

@@ -10,7 +10,7 @@ from app.values.events import AgentSettled, AgentStart, Event, JobChanged
 from widgets.terminal.terminal_control import DesktopNotifier
 
 
-class Notifications:
+class DesktopNotifications:
     """Sends desktop notifications by one session's events, only in terminals that report their focus."""
 
     EVENT_TYPES = (AgentStart, AgentSettled, JobChanged)

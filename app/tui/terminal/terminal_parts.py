@@ -15,23 +15,23 @@ from textual.screen import Screen
 from app.assembly.assembled_session import AssembledSession
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.page_protocols import CopyText, FindProgram, SpawnTask
-from app.tui.terminal.notifications import Notifications
+from app.tui.terminal.notifications import DesktopNotifications
 from app.tui.terminal.title import TerminalTitle
-from tools.running.browser import open_page
-from tools.running.own_programs import find_own_program
+from tools.running.programs_outside_project import find_program_outside_project
 from tools.running.pty.pty_host import PtyProgram
-from tools.running.withheld_variables import variables_for_children
-from widgets.graphics.image_support import ImageSupport
+from tools.running.user_browser import open_page_in_browser
+from tools.running.withheld_environment_variables import environment_for_child_processes
+from widgets.graphics.image_support import TerminalImageSupport
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal import clipboard
 from widgets.terminal.raw_input import RawInputListeners
 from widgets.terminal.terminal_control import write_through_driver
 from widgets.terminal.terminal_driver import TerminalDriver
-from widgets.textual_internals import driver_of
-from widgets.transcript.painting.sgr import color_system
+from widgets.textual_internals import terminal_driver_of
+from widgets.transcript.painting.sgr_encoding import color_system
 
 if TYPE_CHECKING:
-    from app.tui.terminal.shown_program import ShownProgram
+    from app.tui.terminal.shown_terminal_program import ShownTerminalProgram
 
 
 class TerminalParts:
@@ -50,14 +50,16 @@ class TerminalParts:
         self._app, self._spawn = app, spawn
         self._env = env
         settings = lambda: assembled.effective_settings.settings  # noqa: E731
-        self.programs = TerminalHost(app)
+        self.programs = TerminalProgramHost(app)
         self._session.use_terminal(self.programs)
         self.images = make_terminal_images(app, assembled.effective_settings, env, self.find_program)
         self.raw_input = RawInputListeners()
         self.title = TerminalTitle(self._session, partial(write_through_driver, app), settings)
-        self.notifications = Notifications(partial(write_through_driver, app), settings, clock=clock, env=env)
-        self.clipboard = Clipboard(
-            lambda: driver.write if (driver := driver_of(app)) is not None else None,
+        self.notifications = DesktopNotifications(
+            partial(write_through_driver, app), settings, clock=clock, env=env
+        )
+        self.clipboard = ClipboardCopier(
+            lambda: driver.write if (driver := terminal_driver_of(app)) is not None else None,
             partial(show_confirmation, app),
             spawn,
             fallback=assembled.prompt.paths.cache_dir / "clipboard.txt",
@@ -65,39 +67,41 @@ class TerminalParts:
             find_program=self.find_program,
         )
 
-    def tells_alt(self) -> bool:
+    def reports_alt_separately(self) -> bool:
         """Returns whether the terminal sends Alt with a key in another way than an Escape followed by that key."""
-        driver = driver_of(self._app)
-        return not isinstance(driver, TerminalDriver) or driver.tells_alt
+        driver = terminal_driver_of(self._app)
+        return not isinstance(driver, TerminalDriver) or driver.reports_alt_separately
 
     def find_program(self, name: str) -> str | None:
         """Returns the path of a program of the machine, never one in the project folder; None if there is none."""
-        return find_own_program(name, outside=self._session.cwd, env=self._env)
+        return find_program_outside_project(name, outside=self._session.cwd, env=self._env)
 
     @property
     def program_env(self) -> Mapping[str, str]:
         """The environment variables for programs that bayou starts: without secrets, except those that the user passes
         on."""
-        return variables_for_children(self._in_force.settings.shell.shell_pass_environment, self._env)
+        return environment_for_child_processes(
+            self._in_force.settings.shell.shell_pass_environment, self._env
+        )
 
     def open_page(self, address: str) -> None:
-        self._spawn(open_page(address, outside=self._session.cwd))
+        self._spawn(open_page_in_browser(address, outside=self._session.cwd))
 
     def open_link(self, address: str) -> None:
         open_link(address, self.open_page, self.clipboard.copy, self._env)
 
 
-CONFIRMATION_SECONDS = 2.5
+CONFIRMATION_DISPLAY_SECONDS = 2.5
 """Seconds for which a confirmation is shown."""
 
 
 def show_confirmation(app: App[Any], text: str) -> None:
     """Shows a short confirmation of an action in place of the previous one."""
     app.clear_notifications()
-    app.notify(text, markup=False, timeout=CONFIRMATION_SECONDS)
+    app.notify(text, markup=False, timeout=CONFIRMATION_DISPLAY_SECONDS)
 
 
-class Clipboard:
+class ClipboardCopier:
     """Copies texts to the clipboard for one application and tells the user the outcome."""
 
     def __init__(
@@ -142,7 +146,7 @@ def make_terminal_images(
     env: Mapping[str, str],
     find_program: Callable[[str], str | None],
 ) -> TerminalImages:
-    ability = ImageSupport(
+    ability = TerminalImageSupport(
         effective_settings.settings.images.protocol,
         env=env,
         find_program=find_program,
@@ -157,17 +161,17 @@ def make_terminal_images(
     return images
 
 
-class TerminalHost:
+class TerminalProgramHost:
     """Opens terminal programs on screens over one application."""
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
         self._screens: WeakSet[Screen[Any]] = WeakSet()
 
-    def open(self, program: PtyProgram) -> "ShownProgram":
-        from app.tui.terminal.shown_program import ShownProgram  # noqa: PLC0415  (loads the emulator, with the first program)
+    def open(self, program: PtyProgram) -> "ShownTerminalProgram":
+        from app.tui.terminal.shown_terminal_program import ShownTerminalProgram  # noqa: PLC0415  (loads the emulator, with the first program)
 
-        shown = ShownProgram(self._app, program)
+        shown = ShownTerminalProgram(self._app, program)
         self._screens.add(shown.screen)
         return shown
 
@@ -178,7 +182,7 @@ class TerminalHost:
 
 
 def suspend_to_shell(app: App[Any], say: Callable[[str], object]) -> None:
-    driver = driver_of(app)
+    driver = terminal_driver_of(app)
     if not isinstance(driver, TerminalDriver):
         return
     if not driver.suspend_to_shell():

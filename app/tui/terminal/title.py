@@ -14,16 +14,22 @@ from app.values.events import (
     ToolExecutionEnd,
     ToolExecutionUpdate,
 )
-from widgets.terminal.terminal_control import progress_sequence, title_sequence
+from widgets.terminal.terminal_control import terminal_progress_sequence, terminal_title_sequence
 
-_CONTINUING_EVENTS = (ToolExecutionUpdate, ToolExecutionEnd, MessageStart)
+_EVENTS_ENDING_WAITING_STATE = (ToolExecutionUpdate, ToolExecutionEnd, MessageStart)
 """Events after which the agent continues, so that no answer is needed."""
 
 
 class TerminalTitle:
     """Updates the terminal's title and progress indicator by one session's events."""
 
-    EVENT_TYPES = (AgentStart, AgentSettled, SessionInfoChanged, SessionReplaced, *_CONTINUING_EVENTS)
+    EVENT_TYPES = (
+        AgentStart,
+        AgentSettled,
+        SessionInfoChanged,
+        SessionReplaced,
+        *_EVENTS_ENDING_WAITING_STATE,
+    )
 
     def __init__(
         self, session: Session, write: Callable[[str], None], settings: Callable[[], Settings]
@@ -34,30 +40,30 @@ class TerminalTitle:
         self._settings = settings
         self._is_asking = False
 
-    def show_state(self, state: str = "") -> None:
+    def show_title_state(self, state: str = "") -> None:
         if self._settings().terminal.title:
             name = self._session.state.name or self._session.cwd.name
-            self._write(title_sequence(f"bayou · {name}{' · ' + state if state else ''}"))
+            self._write(terminal_title_sequence(f"bayou · {name}{' · ' + state if state else ''}"))
 
     def handle_event(self, event: Event) -> None:
         if isinstance(event, AgentStart):
-            self.show_state("working")
+            self.show_title_state("working")
             self._write_progress(is_busy=True)
         elif isinstance(event, AgentSettled):
             self._is_asking = False
-            self.show_state()
+            self.show_title_state()
             self._write_progress(is_busy=False)
-        elif self._is_asking and isinstance(event, _CONTINUING_EVENTS):
+        elif self._is_asking and isinstance(event, _EVENTS_ENDING_WAITING_STATE):
             self._is_asking = False
-            self.show_state("working")
+            self.show_title_state("working")
         elif isinstance(event, SessionInfoChanged | SessionReplaced):
-            self.show_state()
+            self.show_title_state()
 
     def show_waiting(self) -> None:
         """Shows in the terminal's title that an answer of the user is needed."""
         self._is_asking = True
-        self.show_state("waiting for your answer")
+        self.show_title_state("waiting for your answer")
 
     def _write_progress(self, *, is_busy: bool) -> None:
         if self._settings().terminal.progress:
-            self._write(progress_sequence("busy" if is_busy else "none"))
+            self._write(terminal_progress_sequence("busy" if is_busy else "none"))

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from app.values.cells import content_from_data
+from app.values.cells import cell_output_from_data
 from app.values.content import Image, Text, UserContent
-from tools.results import Card, ImagePart, Part, TextPart, ToolResult
-from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
+from tools.tool_result_values import Card, ImagePart, Part, TextPart, ToolResult
+from widgets.transcript.transcript_blocks import CardState, CustomBlock, CustomBlockKind
 
-CELL_PREVIEW_LINES = 12
+PYTHON_CELL_PREVIEW_LINES = 12
 """The number of output lines shown without opening the block."""
 
 
-def finished_cell(
+def finished_cell_block(
     block_id: str, content: "str | tuple[UserContent, ...]", details: Any, *, is_excluded: bool
 ) -> CustomBlock:
     """Returns the transcript block of a Python cell that has ended. `content`: its output, without the text added for
@@ -30,19 +30,24 @@ def finished_cell(
     return _make_block(str(known.get("id") or block_id), known, result, state, is_excluded=is_excluded)
 
 
-def running_cell(block_id: str, arguments: Any, result: ToolResult | None) -> CustomBlock:
+def running_cell_block(block_id: str, arguments: Any, result: ToolResult | None) -> CustomBlock:
     """Returns the transcript block of a Python cell that runs, with its output so far."""
     known: dict[str, Any] = arguments if isinstance(arguments, dict) else {}
     return _make_block(block_id, known, result, CardState.RUNNING, is_excluded=False)
 
 
-def excluded_cell(block_id: str, data: Any) -> CustomBlock:
+def excluded_cell_block(block_id: str, data: Any) -> CustomBlock:
     """Returns the transcript block of a Python cell that the model does not see."""
-    return finished_cell(block_id, content_from_data(data), data, is_excluded=True)
+    return finished_cell_block(block_id, cell_output_from_data(data), data, is_excluded=True)
 
 
 def _make_block(
-    block_id: str, known: dict[str, Any], result: ToolResult | None, state: CardState, *, is_excluded: bool
+    block_id: str,
+    known: dict[str, Any],
+    result: ToolResult | None,
+    state: CardState,
+    *,
+    is_excluded: bool,
 ) -> CustomBlock:
     from tools.kernel.eval_card import make_eval_card  # noqa: PLC0415  (most sessions have no cells)
 
@@ -51,9 +56,9 @@ def _make_block(
     summary = ", ".join(part for part in (shown.summary, kept) if part)
     return CustomBlock(
         id=block_id,
-        kind=CustomKind.CELL,
+        kind=CustomBlockKind.CELL,
         card=Card(title="", subject=shown.subject, summary=summary, blocks=shown.blocks),
-        preview_lines=CELL_PREVIEW_LINES,
+        preview_lines=PYTHON_CELL_PREVIEW_LINES,
         state=state,
     )
 

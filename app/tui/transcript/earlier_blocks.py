@@ -3,33 +3,35 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from app.tui.transcript.message_blocks import branch_blocks
-from app.tui.transcript.renderers import Renderers
-from app.tui.transcript.turn_end import TurnEnds
+from app.tui.transcript.message_blocks import transcript_blocks_of_branch
+from app.tui.transcript.renderers import EntryRenderers
+from app.tui.transcript.turn_end import TurnEndCollector
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
-from widgets.transcript.blocks import Block
+from widgets.transcript.transcript_blocks import Block
 from widgets.transcript.view import Transcript
 
-MAX_ENTRIES_AT_ONCE = 2_000
+MAX_ENTRIES_DRAWN_AT_ONCE = 2_000
 """The maximum number of entries that are shown at once."""
-FIRST_ENTRIES = 200
-"""The number of entries shown first if there are more than `MAX_ENTRIES_AT_ONCE`."""
-ENTRIES_PER_SLICE = 200
+FIRST_DRAWN_ENTRIES = 200
+"""The number of entries shown first if there are more than `MAX_ENTRIES_DRAWN_AT_ONCE`."""
+ENTRIES_DRAWN_PER_SLICE = 200
 """The number of earlier entries added at a time."""
-_START_DELAY_SECONDS = 0.05
-_SLICE_PAUSE_SECONDS = 0.004
+_EARLIER_BLOCKS_DELAY_SECONDS = 0.05
+_EARLIER_BLOCKS_PAUSE_SECONDS = 0.004
 """Seconds between two slices, for keys and frames."""
 
 
-def first_shown_entry(entries: Sequence[Entry]) -> int:
+def first_shown_entry_index(entries: Sequence[Entry]) -> int:
     """Returns the index of the entry from which on a long conversation is shown at once; 0 for a short one."""
     return (
-        turn_start_before(entries, len(entries) - FIRST_ENTRIES) if len(entries) > MAX_ENTRIES_AT_ONCE else 0
+        turn_start_index_before(entries, len(entries) - FIRST_DRAWN_ENTRIES)
+        if len(entries) > MAX_ENTRIES_DRAWN_AT_ONCE
+        else 0
     )
 
 
-def turn_start_before(entries: Sequence[Entry], at: int) -> int:
+def turn_start_index_before(entries: Sequence[Entry], at: int) -> int:
     """Returns the nearest index at or before `at` where a prompt stands before which every call has its result."""
     for index in range(max(0, at), 0, -1):
         entry = entries[index]
@@ -52,13 +54,13 @@ def _has_all_results_at(entries: Sequence[Entry], at: int) -> bool:
     return True
 
 
-class EarlierBlocks:
+class EarlierBlockLoader:
     """Adds the earlier part of a long conversation above the visible blocks, a few turns at a time."""
 
     def __init__(
         self,
         transcript: Transcript,
-        renderers: Renderers,
+        renderers: EntryRenderers,
         finish: Callable[[list[Block]], list[Block]] = list,
     ) -> None:
         """Creates it for a transcript. `finish`: adapts earlier blocks to what has happened since, such as undone
@@ -74,26 +76,26 @@ class EarlierBlocks:
     def has_more(self) -> bool:
         return bool(self._entries)
 
-    def start_adding(self) -> None:
+    def start_adding_earlier_blocks(self) -> None:
         """Starts to add earlier blocks, after the first paint."""
         self._has_begun = True
         if self._entries:
-            self._schedule_slice(_START_DELAY_SECONDS)
+            self._schedule_slice(_EARLIER_BLOCKS_DELAY_SECONDS)
 
-    def first_entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+    def take_entries_to_show_first(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Returns the entries of a conversation to show at once; stores the rest, which is added later."""
         if self._next is not None:
             self._next.cancel()
             self._next = None
-        at = first_shown_entry(entries)
+        at = first_shown_entry_index(entries)
         self._entries = entries[:at]
         if self._entries and self._has_begun:
-            self._schedule_slice(_START_DELAY_SECONDS)
+            self._schedule_slice(_EARLIER_BLOCKS_DELAY_SECONDS)
         return entries[at:]
 
     def redraw_entries(self, entries: Sequence[Entry]) -> None:
         """Draws entries again whose look has changed; those not shown yet are drawn with the new look later."""
-        for block in branch_blocks(entries, self._renderers, TurnEnds()):
+        for block in transcript_blocks_of_branch(entries, self._renderers, TurnEndCollector()):
             if not self.has_more or self._transcript.find_block(block.id) is not None:
                 self._transcript.add(block)
 
@@ -104,15 +106,15 @@ class EarlierBlocks:
         self._next = None
         if not self._transcript.is_attached:
             return
-        at = turn_start_before(self._entries, len(self._entries) - ENTRIES_PER_SLICE)
+        at = turn_start_index_before(self._entries, len(self._entries) - ENTRIES_DRAWN_PER_SLICE)
         self._transcript.arriving.prepend_blocks(self._draw_turns(self._entries[at:]))
         self._entries = self._entries[:at]
         if self._entries:
-            self._schedule_slice(_SLICE_PAUSE_SECONDS)
+            self._schedule_slice(_EARLIER_BLOCKS_PAUSE_SECONDS)
 
     def _draw_turns(self, entries: Sequence[Entry]) -> list[Block]:
         """Returns the transcript blocks of earlier turns, with the end of the last of them."""
-        changed = TurnEnds()
-        blocks = branch_blocks(entries, self._renderers, changed, goes_on=True)
+        changed = TurnEndCollector()
+        blocks = transcript_blocks_of_branch(entries, self._renderers, changed, goes_on=True)
         line = changed.unfinished_turn_end()
         return self._finish(blocks if line is None else [*blocks, line])

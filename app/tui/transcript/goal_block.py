@@ -4,22 +4,22 @@ from typing import Any
 
 import msgspec
 
-from app.agent.tool_results import result_from_outcome
-from app.engine.goals.goal_texts import check_result_headline, proof_warnings
+from app.agent.tool_results import tool_result_from_outcome
+from app.engine.goals.goal_texts import goal_check_headline, goal_proof_warnings
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
-from app.values.todos import CheckResult, Goal, is_check_call
+from app.values.todos import CheckResult, Goal, is_goal_check_call
 from app.values.wire import from_wire
-from tools.amounts import format_seconds
-from tools.results import Block, Card, CommandBlock, TextBlock
+from tools.number_formatting import format_seconds
 from tools.running.command_card import make_command_card
-from widgets.transcript.blocks import CardState, CustomBlock, CustomKind, NoteKind
+from tools.tool_result_values import Block, Card, CommandBlock, TextBlock
+from widgets.transcript.transcript_blocks import AppNoteKind, CardState, CustomBlock, CustomBlockKind
 from widgets.transcript.view import Transcript
 
-CHECK_PREVIEW_LINES = 6
+GOAL_CHECK_PREVIEW_LINES = 6
 """The number of lines of a failed check shown without opening the block."""
 
 
-def check_block(block_id: str, text: str, details: Any) -> CustomBlock:
+def goal_check_block(block_id: str, text: str, details: Any) -> CustomBlock:
     """Returns the transcript block for the result of a goal's check; `text`: what the model reads about it."""
     try:
         goal = from_wire(details, Goal)
@@ -27,25 +27,28 @@ def check_block(block_id: str, text: str, details: Any) -> CustomBlock:
         goal = None
     if goal is None or goal.proof is None:
         card = Card(title="goal", subject=text.split("\n", 1)[0], blocks=(TextBlock(text=text),))
-        return CustomBlock(id=block_id, kind=CustomKind.GOAL, card=card)
+        return CustomBlock(id=block_id, kind=CustomBlockKind.GOAL, card=card)
     proof = goal.proof
     shown = next((one for one in proof.results if not one.has_passed), proof.results[0])
-    notes = [*proof_warnings(goal), *([f"Work on the goal stops: {goal.reason}."] if goal.reason else [])]
+    notes = [
+        *goal_proof_warnings(goal),
+        *([f"Work on the goal stops: {goal.reason}."] if goal.reason else []),
+    ]
     blocks: list[Block] = [TextBlock(text="\n".join(notes))] if notes else []
     blocks += map(_command_block, proof.results)
     return CustomBlock(
         id=block_id,
-        kind=CustomKind.GOAL,
+        kind=CustomBlockKind.GOAL,
         card=Card(
-            title=check_result_headline(goal),
+            title=goal_check_headline(goal),
             subject=shown.command.split("\n", 1)[0],
             summary=_exit_text(shown),
             blocks=tuple(blocks),
         ),
         state=CardState.DONE if proof.has_passed else CardState.FAILED,
-        tone=NoteKind.WARNING if proof.tampered or goal.reason else None,
+        tone=AppNoteKind.WARNING if proof.tampered or goal.reason else None,
         timing=format_seconds(sum(one.seconds for one in proof.results)),
-        preview_lines=len(notes) or (0 if proof.has_passed else CHECK_PREVIEW_LINES),
+        preview_lines=len(notes) or (0 if proof.has_passed else GOAL_CHECK_PREVIEW_LINES),
     )
 
 
@@ -59,7 +62,7 @@ def _exit_text(result: CheckResult) -> str:
     return f"exit {result.exit_code}" if result.exit_code is not None else result.problem.split("\n", 1)[0]
 
 
-class RunningChecks:
+class RunningGoalChecks:
     """Shows the commands of a goal's check while they run. Their events are tool events, although no answer of the
     model calls them; the message about the check follows."""
 
@@ -68,20 +71,22 @@ class RunningChecks:
 
     def handle_event(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
         """Shows a tool event of a goal's check; returns False for any other event."""
-        if not is_check_call(event.tool_call_id):
+        if not is_goal_check_call(event.tool_call_id):
             return False
         if isinstance(event, ToolExecutionEnd):
             self._transcript.remove_block(event.tool_call_id)
             return True
-        result = result_from_outcome(event.partial_result) if isinstance(event, ToolExecutionUpdate) else None
+        result = (
+            tool_result_from_outcome(event.partial_result) if isinstance(event, ToolExecutionUpdate) else None
+        )
         card = make_command_card(event.args if isinstance(event.args, dict) else {}, result)
         self._transcript.add(
             CustomBlock(
                 id=event.tool_call_id,
-                kind=CustomKind.GOAL,
+                kind=CustomBlockKind.GOAL,
                 card=msgspec.structs.replace(card, title="checking the goal"),
                 state=CardState.RUNNING,
-                preview_lines=CHECK_PREVIEW_LINES,
+                preview_lines=GOAL_CHECK_PREVIEW_LINES,
             )
         )
         return True

@@ -5,19 +5,24 @@ from typing import assert_never, cast
 
 import msgspec
 
-from app.agent.tool_results import SKIPPED_TEXT, denial_of, is_stopped, result_from_message
-from app.compaction.summary import BRANCH_PREAMBLE
-from app.engine.commands.review_texts import typed_command
+from app.agent.tool_results import (
+    SKIPPED_TOOL_RESULT_TEXT,
+    denial_reason_of_result,
+    is_result_of_stopped_call,
+    tool_result_from_message,
+)
+from app.compaction.summary_requests import BRANCH_SUMMARY_PREAMBLE
+from app.engine.commands.review_texts import review_command_of_prompt
 from app.engine.files.file_diagnostics import DIAGNOSTICS_MESSAGE_TYPE as DIAGNOSTICS
 from app.engine.files.file_diagnostics import diagnostic_line
-from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE
-from app.engine.files.memory_notes import NOTE_MESSAGE_TYPE
-from app.engine.files.pending_changes import RESOLVED_CHANGES_MESSAGE_TYPE as RESOLVED
+from app.engine.files.file_restorer import FILE_RESTORE_MESSAGE_TYPE
+from app.engine.files.memory_notes import MEMORY_NOTE_MESSAGE_TYPE
+from app.engine.files.pending_changes import RESOLVED_PENDING_CHANGES_MESSAGE_TYPE as RESOLVED
 from app.providers.failure_kinds import classify_failure, is_cut_connection
-from app.tui.transcript.cell_block import finished_cell
-from app.tui.transcript.goal_block import check_block
-from app.tui.transcript.renderers import Renderers
-from app.tui.transcript.turn_end import TurnEnds
+from app.tui.transcript.cell_block import finished_cell_block
+from app.tui.transcript.goal_block import goal_check_block
+from app.tui.transcript.renderers import EntryRenderers
+from app.tui.transcript.turn_end import TurnEndCollector
 from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UserContent, text_of
 from app.values.diagnostics import Diagnostic
@@ -44,31 +49,40 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from app.values.todos import CHECK_MESSAGE_TYPE
+from app.values.todos import GOAL_CHECK_MESSAGE_TYPE
 from app.values.wire import from_wire
-from tools.amounts import format_seconds, tokens
-from tools.arguments import text_detail
-from tools.results import Card, CommandBlock, ImageBlock, Json, ListBlock, MapBlock, MarkdownBlock, TextBlock
-from tools.text import one_line
-from widgets.transcript.blocks import (
+from tools.number_formatting import format_seconds, format_token_count
+from tools.streaming_arguments import text_in_result_details
+from tools.text_sanitizing import one_line
+from tools.tool_result_values import (
+    Card,
+    CommandBlock,
+    ImageBlock,
+    JsonValue,
+    ListBlock,
+    MapBlock,
+    MarkdownBlock,
+    TextBlock,
+)
+from widgets.transcript.transcript_blocks import (
+    AppNoteKind,
     Block,
-    CardBlock,
     CardState,
     CustomBlock,
-    CustomKind,
-    NoteKind,
-    Prose,
+    CustomBlockKind,
+    FailureToShow,
     ReplyBlock,
+    ReplyProse,
     ReplyState,
-    ShownFailure,
-    Thought,
-    UserBlock,
+    ReplyThinking,
+    ToolCallBlock,
+    UserPromptBlock,
 )
 
 DIAGNOSTICS_PREVIEW_LINES = 3
-RETRIED_TEXT = "The answer broke off here. The next try is below."
-STOPPED_BY_RULE_TEXT = "Stopped here by a rule. The next answer is below."
-_RULE_VIOLATION_TYPE = "rule-violation"
+RETRIED_ANSWER_TEXT = "The answer broke off here. The next try is below."
+ANSWER_STOPPED_BY_RULE_TEXT = "Stopped here by a rule. The next answer is below."
+_RULE_VIOLATION_MESSAGE_TYPE = "rule-violation"
 PENDING, DELIVERED = "pending", "delivered"
 """Whether the end of a background job was reported to the model."""
 _CARD_STATE_BY_JOB_STATE = {
@@ -76,15 +90,15 @@ _CARD_STATE_BY_JOB_STATE = {
     "killed": CardState.ABORTED,
     "lost": CardState.ABORTED,
 }
-_KIND_BY_CUSTOM_TYPE = {
-    "file-map": CustomKind.FILE_MAP,
-    "read-recovery": CustomKind.READ_RECOVERY,
-    "background-result": CustomKind.JOB,
-    DIAGNOSTICS: CustomKind.DIAGNOSTICS,
-    CHECK_MESSAGE_TYPE: CustomKind.GOAL,
+_BLOCK_KIND_BY_CUSTOM_TYPE = {
+    "file-map": CustomBlockKind.FILE_MAP,
+    "read-recovery": CustomBlockKind.READ_RECOVERY,
+    "background-result": CustomBlockKind.JOB,
+    DIAGNOSTICS: CustomBlockKind.DIAGNOSTICS,
+    GOAL_CHECK_MESSAGE_TYPE: CustomBlockKind.GOAL,
 }
 
-_TITLE_BY_CUSTOM_TYPE = {
+_BLOCK_TITLE_BY_CUSTOM_TYPE = {
     "todo-reminder": "reminder",
     "pending-reminder": "reminder",
     "todo-list": "todo list",
@@ -98,10 +112,10 @@ _TITLE_BY_CUSTOM_TYPE = {
 """What a message is called on the page, where its type is a name of the program."""
 
 
-def branch_blocks(
+def transcript_blocks_of_branch(
     entries: Iterable[Entry],
-    renderers: Renderers,
-    changed: TurnEnds,
+    renderers: EntryRenderers,
+    changed: TurnEndCollector,
     *,
     goes_on: bool = False,
 ) -> list[Block]:
@@ -122,7 +136,7 @@ def branch_blocks(
             known = calls.get(entry.message.tool_call_id)
             if known is not None:
                 block_id, call = known
-                blocks[places[block_id]] = result_block(block_id, call, entry.message, renderers)
+                blocks[places[block_id]] = tool_result_block(block_id, call, entry.message, renderers)
             changed.turn_end_after(entry)
             continue
         for block in _blocks_of_entry(entry, renderers):
@@ -137,7 +151,7 @@ def branch_blocks(
             blocks.append(block)
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             for call in entry.message.tool_calls:
-                calls[call.id] = (make_card_id(entry.id, call.id), call)
+                calls[call.id] = (make_tool_card_id(entry.id, call.id), call)
             while unlisted_providers:  # this answer came after the jobs' results, so the model had them
                 place = unlisted_providers.pop()
                 blocks[place] = mark_job_delivered(blocks[place])
@@ -155,10 +169,14 @@ def _superseded_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str
     failed = stopped = ""
     for entry in entries:
         message = entry.message if isinstance(entry, MessageEntry) else None
-        if stopped and isinstance(entry, CustomMessageEntry) and entry.custom_type == _RULE_VIOLATION_TYPE:
-            found[stopped] = STOPPED_BY_RULE_TEXT
+        if (
+            stopped
+            and isinstance(entry, CustomMessageEntry)
+            and entry.custom_type == _RULE_VIOLATION_MESSAGE_TYPE
+        ):
+            found[stopped] = ANSWER_STOPPED_BY_RULE_TEXT
         if failed and isinstance(message, AssistantMessage | UserMessage):
-            found[failed] = RETRIED_TEXT if isinstance(message, AssistantMessage) else ""
+            found[failed] = RETRIED_ANSWER_TEXT if isinstance(message, AssistantMessage) else ""
             failed = ""
         if message is not None:
             stopped = ""
@@ -171,7 +189,7 @@ def _superseded_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str
     return found
 
 
-def as_sentence(text: str) -> str:
+def message_as_sentence(text: str) -> str:
     """Returns a provider's message with a capital at its beginning, unless that is a name such as `x-api-key`."""
     return f"{text[0].upper()}{text[1:]}" if text.split(" ", 1)[0].rstrip(".,:").isalpha() else text
 
@@ -198,12 +216,12 @@ def failure_sentence(message: AssistantMessage) -> str:
             happened = f"was cut{middle}" if is_cut_connection(message) else "failed"
             return f"The connection to {provider} {happened}."
         case "none" | "aborted" | "other":
-            return as_sentence(message.error_message or "The request failed.")
+            return message_as_sentence(message.error_message or "The request failed.")
 
 
 def append_error_text(block: ReplyBlock, words: str) -> ReplyBlock:
     """Returns the block of a failed answer with words added to its error message."""
-    failure = block.failure or ShownFailure(message="The request failed.")
+    failure = block.failure or FailureToShow(message="The request failed.")
     said = f"{failure.message.rstrip('.')}. {words}"
     return msgspec.structs.replace(block, failure=msgspec.structs.replace(failure, message=said))
 
@@ -213,9 +231,9 @@ def answer_without_actions(block: ReplyBlock, *, because: str) -> ReplyBlock | N
     replaced it for this reason; None if it then has nothing to show."""
     if not because:
         told = block.failure
-        failure = ShownFailure(message=told.message, detail=told.detail) if told else None
+        failure = FailureToShow(message=told.message, detail=told.detail) if told else None
         return msgspec.structs.replace(block, failure=failure)
-    failure = ShownFailure(message=because)
+    failure = FailureToShow(message=because)
     return msgspec.structs.replace(block, state=ReplyState.REPLACED, failure=failure) if block.parts else None
 
 
@@ -224,16 +242,16 @@ def mark_job_delivered(block: Block) -> Block:
     return msgspec.structs.replace(block, label=DELIVERED)
 
 
-def _blocks_of_entry(entry: Entry, renderers: Renderers) -> Iterator[Block]:
+def _blocks_of_entry(entry: Entry, renderers: EntryRenderers) -> Iterator[Block]:
     match entry:
         case MessageEntry(message=UserMessage() as message):
-            yield user_block(entry.id, message, renderers)
+            yield user_message_block(entry.id, message, renderers)
         case MessageEntry(message=AssistantMessage() as message):
             yield from _assistant_blocks(entry.id, message, renderers)
         case MessageEntry(message=BashExecutionMessage() as message):
-            yield command_block(entry.id, message)
+            yield user_command_block(entry.id, message)
         case CustomMessageEntry(display=True):
-            yield custom_block(
+            yield custom_message_block(
                 entry.id,
                 CustomMessage(
                     custom_type=entry.custom_type, content=entry.content, details=entry.details, display=True
@@ -246,10 +264,10 @@ def _blocks_of_entry(entry: Entry, renderers: Renderers) -> Iterator[Block]:
         case CompactionEntry():
             yield compaction_block(entry.id, entry, renderers)
         case BranchSummaryEntry():
-            yield summary_block(
+            yield branch_summary_block(
                 entry.id,
-                CustomKind.BRANCH_SUMMARY,
-                entry.summary.removeprefix(BRANCH_PREAMBLE),
+                CustomBlockKind.BRANCH_SUMMARY,
+                entry.summary.removeprefix(BRANCH_SUMMARY_PREAMBLE),
                 f"of {renderers.branch_name(entry) or 'another branch'}",
                 renderers,
             )
@@ -269,15 +287,15 @@ def _blocks_of_entry(entry: Entry, renderers: Renderers) -> Iterator[Block]:
             assert_never(entry)
 
 
-def make_card_id(message_id: str, call_id: str) -> str:
+def make_tool_card_id(message_id: str, call_id: str) -> str:
     """Returns the transcript's unique id for a tool call; some providers use the same call ids in every answer."""
     return f"{message_id}/{call_id}"
 
 
-def user_block(block_id: str, message: UserMessage, renderers: Renderers) -> UserBlock:
+def user_message_block(block_id: str, message: UserMessage, renderers: EntryRenderers) -> UserPromptBlock:
     sent = text_of(message.content)
-    text = renderers.transform_text(typed_command(sent) or sent, "user")
-    return UserBlock(id=block_id, text=text, images=_image_blocks(message.content))
+    text = renderers.transform_text(review_command_of_prompt(sent) or sent, "user")
+    return UserPromptBlock(id=block_id, text=text, images=_image_blocks(message.content))
 
 
 def _image_blocks(content: str | tuple[UserContent, ...]) -> tuple[ImageBlock, ...]:
@@ -290,40 +308,44 @@ def _image_blocks(content: str | tuple[UserContent, ...]) -> tuple[ImageBlock, .
     )
 
 
-def _assistant_blocks(block_id: str, message: AssistantMessage, renderers: Renderers) -> Iterator[Block]:
-    reply = reply_block(block_id, message, renderers)
+def _assistant_blocks(block_id: str, message: AssistantMessage, renderers: EntryRenderers) -> Iterator[Block]:
+    reply = model_reply_block(block_id, message, renderers)
     if reply is not None:
         yield reply
     for call in message.tool_calls:
-        yield CardBlock(
-            id=make_card_id(block_id, call.id),
-            card=card_without_effect(renderers.call_card(call)),
+        yield ToolCallBlock(
+            id=make_tool_card_id(block_id, call.id),
+            card=card_of_call_not_run(renderers.call_card(call)),
             state=CardState.ABORTED,
         )
 
 
-def reply_block(block_id: str, message: AssistantMessage, renderers: Renderers) -> ReplyBlock | None:
+def model_reply_block(
+    block_id: str, message: AssistantMessage, renderers: EntryRenderers
+) -> ReplyBlock | None:
     """Returns the transcript block of a model's answer; None if it only calls tools."""
     parts = tuple(part for block in message.content if (part := _content_part(block, renderers)) is not None)
-    state, failure = reply_state(message, renderers)
+    state, failure = model_reply_state(message, renderers)
     if not parts and state is ReplyState.DONE:
         return None
     return ReplyBlock(id=block_id, parts=parts, state=state, failure=failure)
 
 
-def _content_part(block: Content, renderers: Renderers) -> Thought | Prose | None:
+def _content_part(block: Content, renderers: EntryRenderers) -> ReplyThinking | ReplyProse | None:
     if isinstance(block, Text) and block.text:
-        return Prose(text=renderers.transform_text(block.text, "assistant"))
+        return ReplyProse(text=renderers.transform_text(block.text, "assistant"))
     if isinstance(block, Thinking) and block.thinking:
-        return Thought(text=renderers.transform_text(block.thinking, "thinking"))
+        return ReplyThinking(text=renderers.transform_text(block.thinking, "thinking"))
     return None
 
 
-def reply_state(message: AssistantMessage, renderers: Renderers) -> tuple[ReplyState, ShownFailure | None]:
+def model_reply_state(
+    message: AssistantMessage, renderers: EntryRenderers
+) -> tuple[ReplyState, FailureToShow | None]:
     match message.stop_reason:
         case "error":
-            text, said = failure_sentence(message), as_sentence(message.error_message or "")
-            return ReplyState.ERROR, ShownFailure(
+            text, said = failure_sentence(message), message_as_sentence(message.error_message or "")
+            return ReplyState.ERROR, FailureToShow(
                 message=text,
                 detail=said if said != text else "",
                 next_step=renderers.next_step(message),
@@ -332,7 +354,7 @@ def reply_state(message: AssistantMessage, renderers: Renderers) -> tuple[ReplyS
         case "aborted":
             return ReplyState.ABORTED, None
         case "length":
-            return ReplyState.TRUNCATED, ShownFailure(
+            return ReplyState.TRUNCATED, FailureToShow(
                 message="The answer reached the model's output limit.", next_step="Ask the agent to continue."
             )
         case "stop" | "toolUse" | "pending" | "deferred":
@@ -341,54 +363,54 @@ def reply_state(message: AssistantMessage, renderers: Renderers) -> tuple[ReplyS
             assert_never(message.stop_reason)
 
 
-def result_block(
-    block_id: str, call: ToolCall, message: ToolResultMessage, renderers: Renderers
-) -> CardBlock:
-    denial = denial_of(message)
+def tool_result_block(
+    block_id: str, call: ToolCall, message: ToolResultMessage, renderers: EntryRenderers
+) -> ToolCallBlock:
+    denial = denial_reason_of_result(message)
     if denial is None:
-        card = renderers.call_card(call, result_from_message(message))
-        if renderers.is_staged(staged_id_of(message)):
+        card = renderers.call_card(call, tool_result_from_message(message))
+        if renderers.is_staged(staged_changes_id_of(message)):
             card = msgspec.structs.replace(card, blocks=())
     else:
-        card = card_without_effect(renderers.call_card(call))
-    return CardBlock(
+        card = card_of_call_not_run(renderers.call_card(call))
+    return ToolCallBlock(
         id=block_id,
         card=card,
-        state=result_state(message),
-        timing=format_duration(message.duration_ms) if denial is None else "",
+        state=tool_result_card_state(message),
+        timing=format_call_duration(message.duration_ms) if denial is None else "",
         note="" if denial is None else f"You said no: {denial}" if denial else "You said no.",
     )
 
 
-def staged_id_of(message: ToolResultMessage) -> str:
+def staged_changes_id_of(message: ToolResultMessage) -> str:
     """Returns the id of the changes that a tool call staged; empty if it staged none."""
-    details: Json = message.details
-    return text_detail(details, "pending") if isinstance(details, dict) else ""
+    details: JsonValue = message.details
+    return text_in_result_details(details, "pending") if isinstance(details, dict) else ""
 
 
-def card_without_effect(card: Card) -> Card:
+def card_of_call_not_run(card: Card) -> Card:
     """Returns the card of a tool call that never ran, without the counts of what it would have changed."""
     return msgspec.structs.replace(card, summary="")
 
 
-def result_state(message: ToolResultMessage) -> CardState:
-    if is_stopped(message) or denial_of(message) is not None:
+def tool_result_card_state(message: ToolResultMessage) -> CardState:
+    if is_result_of_stopped_call(message) or denial_reason_of_result(message) is not None:
         return CardState.ABORTED
     if not message.is_error:
         return CardState.DONE
-    return CardState.SKIPPED if text_of(message.content) == SKIPPED_TEXT else CardState.FAILED
+    return CardState.SKIPPED if text_of(message.content) == SKIPPED_TOOL_RESULT_TEXT else CardState.FAILED
 
 
-def format_duration(milliseconds: float | None) -> str:
+def format_call_duration(milliseconds: float | None) -> str:
     """Formats the duration of a call; empty if it is too short to matter."""
     return format_seconds((milliseconds or 0) / 1000)
 
 
-COMMAND_PREVIEW_LINES = 10
+USER_COMMAND_PREVIEW_LINES = 10
 """The number of output lines of a user's command shown without opening the block."""
 
 
-def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
+def user_command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
     notes = [
         "cancelled" if message.cancelled else "",
         f"full output: {message.full_output_path}" if message.full_output_path else "",
@@ -406,48 +428,48 @@ def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
     kept = "not sent to the model" if message.exclude_from_context else ""
     return CustomBlock(
         id=block_id,
-        kind=CustomKind.COMMAND,
+        kind=CustomBlockKind.COMMAND,
         card=Card(
             title="",
             subject=message.command.split("\n", 1)[0],
             summary=" · ".join(part for part in (ending, kept) if part),
             blocks=(block,),
         ),
-        preview_lines=COMMAND_PREVIEW_LINES,
+        preview_lines=USER_COMMAND_PREVIEW_LINES,
         state=CardState.ABORTED if message.cancelled else state,
     )
 
 
-def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) -> CustomBlock:
+def custom_message_block(block_id: str, message: CustomMessage, renderers: EntryRenderers) -> CustomBlock:
     """Returns the transcript block of a message that is neither prompt nor answer: a file map, a job's result, a Python
     cell, an extension's message."""
-    kind = _KIND_BY_CUSTOM_TYPE.get(message.custom_type, CustomKind.EXTENSION)
+    kind = _BLOCK_KIND_BY_CUSTOM_TYPE.get(message.custom_type, CustomBlockKind.EXTENSION)
     drawn = renderers.message_block(block_id, message, kind)
     if drawn is not None:
         return drawn
     if message.custom_type == CELL_ENTRY_TYPE:
-        return finished_cell(block_id, message.content[1:], message.details, is_excluded=False)
+        return finished_cell_block(block_id, message.content[1:], message.details, is_excluded=False)
     details = message.details if isinstance(message.details, dict) else {}
     text = text_of(message.content)
-    if message.custom_type == CHECK_MESSAGE_TYPE:
-        return check_block(block_id, text, details)
-    if kind is CustomKind.FILE_MAP:
+    if message.custom_type == GOAL_CHECK_MESSAGE_TYPE:
+        return goal_check_block(block_id, text, details)
+    if kind is CustomBlockKind.FILE_MAP:
         card = _map_card(text, details)
-    elif kind is CustomKind.JOB:
+    elif kind is CustomBlockKind.JOB:
         return _job_block(block_id, text, details)
-    elif kind is CustomKind.DIAGNOSTICS:
+    elif kind is CustomBlockKind.DIAGNOSTICS:
         return _diagnostics_block(block_id, text, details)
     elif message.custom_type == RESOLVED:
         became = text.partition(". ")[2] or text
         card = Card(title="staged changes", subject=one_line(became)[:200], blocks=(TextBlock(text=text),))
-    elif message.custom_type == NOTE_MESSAGE_TYPE:
+    elif message.custom_type == MEMORY_NOTE_MESSAGE_TYPE:
         line, path = str(details.get("line", "")), str(details.get("path", ""))
         card = Card(title="note", subject=line or text, summary=path, blocks=(TextBlock(text=text),))
-    elif message.custom_type == RESTORE_MESSAGE_TYPE:
+    elif message.custom_type == FILE_RESTORE_MESSAGE_TYPE:
         card = _files_card(text, details)
     else:
         card = Card(
-            title=_TITLE_BY_CUSTOM_TYPE.get(message.custom_type, message.custom_type),
+            title=_BLOCK_TITLE_BY_CUSTOM_TYPE.get(message.custom_type, message.custom_type),
             subject=text.split("\n", 1)[0][:120],
             blocks=(MarkdownBlock(text=renderers.transform_text(text, "custom")),),
         )
@@ -458,7 +480,7 @@ def _diagnostics_block(block_id: str, text: str, details: dict[str, object]) -> 
     """Returns the transcript block of new diagnostics of language servers: a summary, with the full text for the model
     inside."""
     try:
-        found = from_wire(cast("Json", details.get("problems")), tuple[Diagnostic, ...])
+        found = from_wire(cast("JsonValue", details.get("problems")), tuple[Diagnostic, ...])
     except msgspec.ValidationError:  # an entry of another program
         found = ()
     total = details.get("total")
@@ -474,10 +496,10 @@ def _diagnostics_block(block_id: str, text: str, details: dict[str, object]) -> 
     )
     return CustomBlock(
         id=block_id,
-        kind=CustomKind.DIAGNOSTICS,
+        kind=CustomBlockKind.DIAGNOSTICS,
         card=card,
         preview_lines=DIAGNOSTICS_PREVIEW_LINES,
-        tone=NoteKind.ERROR if any(one.severity == "error" for one in found) else NoteKind.WARNING,
+        tone=AppNoteKind.ERROR if any(one.severity == "error" for one in found) else AppNoteKind.WARNING,
     )
 
 
@@ -504,7 +526,7 @@ def _job_block(block_id: str, text: str, details: dict[str, object]) -> CustomBl
     is_lost = state == "lost"
     return CustomBlock(
         id=block_id,
-        kind=CustomKind.JOB,
+        kind=CustomBlockKind.JOB,
         card=Card(
             title=str(details.get("jobId", "job")),
             subject=str(details.get("title", "")),
@@ -530,14 +552,22 @@ def _map_card(text: str, details: dict[str, object]) -> Card:
 
 
 def compaction_block(
-    block_id: str, made: CompactionEntry | CompactionResult, renderers: Renderers, *, hint: str = ""
+    block_id: str, made: CompactionEntry | CompactionResult, renderers: EntryRenderers, *, hint: str = ""
 ) -> CustomBlock:
-    about = f"from {tokens(made.tokens_before)} tokens"
-    return summary_block(block_id, CustomKind.COMPACTION, made.summary, about, renderers, hint=hint)
+    about = f"from {format_token_count(made.tokens_before)} tokens"
+    return branch_summary_block(
+        block_id, CustomBlockKind.COMPACTION, made.summary, about, renderers, hint=hint
+    )
 
 
-def summary_block(
-    block_id: str, kind: CustomKind, summary: str, about: str, renderers: Renderers, *, hint: str = ""
+def branch_summary_block(
+    block_id: str,
+    kind: CustomBlockKind,
+    summary: str,
+    about: str,
+    renderers: EntryRenderers,
+    *,
+    hint: str = "",
 ) -> CustomBlock:
     body = MarkdownBlock(text=renderers.transform_text(summary, "summary"))
     card = Card(title=str(kind), subject=about, summary=hint, blocks=(body,))

@@ -12,15 +12,15 @@ from app.engine.session import Session
 from app.extensions.extension_catalogue import ExtensionCatalogue
 from app.tui.page_protocols import KeyLabel
 from app.tui.transcript import message_blocks
-from app.tui.transcript.earlier_blocks import EarlierBlocks
-from app.tui.transcript.failed_answer import FailedAnswer
-from app.tui.transcript.renderers import Renderers
-from app.tui.transcript.running_commands import RunningCommands
-from app.tui.transcript.shown_call import ShownCall, StreamedCalls
-from app.tui.transcript.summary_card import SummaryCard, make_branch_namer
-from app.tui.transcript.turn_bars import TurnBars
-from app.tui.transcript.turn_end import TurnEnds
-from app.undo.change_records import RESTORED_ENTRY_TYPE
+from app.tui.transcript.earlier_blocks import EarlierBlockLoader
+from app.tui.transcript.failed_answer import FailedAnswerTracker
+from app.tui.transcript.renderers import EntryRenderers
+from app.tui.transcript.running_commands import RunningUserCommands
+from app.tui.transcript.shown_call import ShownToolCall, StreamedToolCalls
+from app.tui.transcript.summary_card import StreamedSummaryCard, make_summarised_branch_namer
+from app.tui.transcript.turn_end import TurnEndCollector
+from app.tui.transcript.turn_end_blocks import TurnEndBars
+from app.undo.change_records import FILE_RESTORE_ENTRY_TYPE
 from app.values.content import ToolCall
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.entries import CustomEntry, Entry
@@ -93,25 +93,25 @@ from app.values.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
-from tools.amounts import format_elapsed
-from widgets.transcript.blocks import (
-    CardBlock,
+from tools.number_formatting import format_elapsed
+from widgets.transcript.transcript_blocks import (
+    AppNoteBlock,
+    AppNoteKind,
     CardState,
     CustomBlock,
-    CustomKind,
-    NoteBlock,
-    NoteKind,
+    CustomBlockKind,
     ReplyBlock,
     ReplyState,
-    TurnBlock,
+    ToolCallBlock,
+    TurnEndBlock,
 )
 from widgets.transcript.view import Transcript
 
-_FIRST_PAGE_EVENTS = (EntryAppended, ModelChanged, ThinkingLevelChanged, McpServersChange, PlanModeChanged)
+_WELCOME_PAGE_EVENTS = (EntryAppended, ModelChanged, ThinkingLevelChanged, McpServersChange, PlanModeChanged)
 """Events after which the first page may say something else."""
 
 
-class Presenter:
+class TranscriptPresenter:
     """Shows the events of one session in one transcript. Events about other parts go to `on_other`."""
 
     def __init__(
@@ -123,18 +123,18 @@ class Presenter:
         clock: Callable[[], float] = time.monotonic,
         next_step: Callable[[AssistantMessage], str] = lambda _: "",
         spawn: Callable[[Awaitable[None]], object] = asyncio.ensure_future,
-        first_page: Callable[[], Sequence[NoteBlock]] = tuple,
+        first_page: Callable[[], Sequence[AppNoteBlock]] = tuple,
     ) -> None:
         """Creates the presenter. `first_page`: returns the blocks of the first page, which the first prompt removes."""
         self._session, self._transcript = session, transcript
         self._on_other_session = on_other
         self._first_page = first_page
         self._has_first_page = False
-        self._first_blocks: Sequence[NoteBlock] = ()
+        self._first_blocks: Sequence[AppNoteBlock] = ()
         self._clock = clock
-        self._calls: dict[str, ShownCall] = {}
-        self._by_index: dict[int, ShownCall] = {}
-        self._arriving_calls = StreamedCalls(
+        self._calls: dict[str, ShownToolCall] = {}
+        self._by_index: dict[int, ShownToolCall] = {}
+        self._arriving_calls = StreamedToolCalls(
             session.previews.has_preview,
             session.previews.preview_call,
             lambda known: self._draw_call(known, known.state),
@@ -144,19 +144,19 @@ class Presenter:
         self._pending_results: dict[str, CustomBlock] = {}
         """Job results that were not sent to the model yet, by job."""
         self._reply_id, self._notes = "", 0
-        self._turn_ends, self._turn_bars = TurnEnds(), TurnBars(session, transcript, key_label)
-        self.renderers = Renderers(
+        self._turn_ends, self._turn_bars = TurnEndCollector(), TurnEndBars(session, transcript, key_label)
+        self.renderers = EntryRenderers(
             session.tools.draw_call_card,
             key_label,
             next_step,
-            make_branch_namer(session),
+            make_summarised_branch_namer(session),
             is_staged=lambda id: any(one.id == id for one in session.pending.waiting_actions),
         )
-        self._failed = FailedAnswer(transcript, self.renderers, self.add_note)
-        self.summary_card = SummaryCard(transcript)
-        self._staged = StagedCards(transcript, self.renderers)
-        self.own_commands = RunningCommands(transcript)
-        self._earlier_blocks = EarlierBlocks(transcript, self.renderers, self._turn_bars.add_earlier)
+        self._failed = FailedAnswerTracker(transcript, self.renderers, self.add_note)
+        self.summary_card = StreamedSummaryCard(transcript)
+        self._staged = StagedChangeCards(transcript, self.renderers)
+        self.own_commands = RunningUserCommands(transcript)
+        self._earlier_blocks = EarlierBlockLoader(transcript, self.renderers, self._turn_bars.add_earlier)
         self.next_step_by_subject: dict[str, str] = {}
         """The page's suggested next step, by the subject of a notice."""
 
@@ -169,8 +169,8 @@ class Presenter:
         self._failed.set_last_answer(self._session.last_answer)
         log = self._session.log
         self._turn_ends.unfinished_turn_end()
-        entries = self._earlier_blocks.first_entries(log.path_to())
-        blocks = message_blocks.branch_blocks(entries, self.renderers, self._turn_ends)
+        entries = self._earlier_blocks.take_entries_to_show_first(log.path_to())
+        blocks = message_blocks.transcript_blocks_of_branch(entries, self.renderers, self._turn_ends)
         if not self._session.is_running and (line := self._turn_ends.unfinished_turn_end()) is not None:
             blocks.append(line)
         self._transcript.replace_all(self._turn_bars.replace_all(blocks))
@@ -178,13 +178,13 @@ class Presenter:
         if not blocks and self._has_first_page:
             self._show_first_page()
 
-    def show_first_page(self) -> None:
+    def show_welcome_page(self) -> None:
         """Shows the first page wherever there is no conversation, now and later."""
         if not self._has_first_page:
             self._has_first_page = True
             self._show_first_page()
 
-    def update_first_page(self) -> None:
+    def update_welcome_page(self) -> None:
         """Draws the first page again after something that it names has changed."""
         if self._has_first_page and not self._session.messages and not self._session.is_running:
             self._show_first_page()
@@ -211,11 +211,11 @@ class Presenter:
                 self._transcript.remove_block(block.id)
         self._first_blocks = ()
 
-    def show_earlier(self) -> None:
+    def show_earlier_blocks(self) -> None:
         """Starts to add earlier blocks, which the first paint does not wait for."""
-        self._earlier_blocks.start_adding()
+        self._earlier_blocks.start_adding_earlier_blocks()
 
-    def redraw_for_extensions(self, catalogue: ExtensionCatalogue) -> None:
+    def redraw_extension_blocks(self, catalogue: ExtensionCatalogue) -> None:
         """Draws the blocks again that loaded extensions draw differently; all blocks if that is unknown."""
         is_first = self.renderers.catalogue is None
         self.renderers.catalogue = catalogue
@@ -227,8 +227,8 @@ class Presenter:
             self._earlier_blocks.redraw_entries(changed)
 
     def show_event(self, event: Event) -> None:
-        if isinstance(event, _FIRST_PAGE_EVENTS):
-            self.update_first_page()
+        if isinstance(event, _WELCOME_PAGE_EVENTS):
+            self.update_welcome_page()
         if isinstance(event, QuestionAsked):
             self._on_other_session(event)  # the question's bar before its card: from then on keys answer it
             self._mark_asked_call(event)
@@ -297,7 +297,7 @@ class Presenter:
                 assert_never(event)
 
     def _update_job(self, event: JobChanged) -> None:
-        self._turn_bars.update_waiting()
+        self._turn_bars.update_waiting_work()
         if event.state == "delivered" and (told := self._pending_results.pop(event.job_id, None)):
             self._transcript.add(message_blocks.mark_job_delivered(told))
 
@@ -311,34 +311,38 @@ class Presenter:
             self._staged.show_outcome(resolved)
         if isinstance(event, AgentSettled) or (resolved is not None and not self._session.is_running):
             self._add_turn_end(self._turn_ends.unfinished_turn_end())
-        self._turn_bars.update_waiting()
+        self._turn_bars.update_waiting_work()
 
     def _show_notice(self, event: Notice | ExtensionError | AnswerInterrupted) -> None:
         if isinstance(event, Notice):
             self.add_note(
                 event.text,
-                NoteKind(event.level),
+                AppNoteKind(event.level),
                 next_step=self.next_step_by_subject.get(event.about or "", ""),
             )
         elif isinstance(event, AnswerInterrupted):
             block = self._transcript.find_block(event.message_id)
             shown = isinstance(block, ReplyBlock) and message_blocks.answer_without_actions(
-                block, because=message_blocks.STOPPED_BY_RULE_TEXT
+                block, because=message_blocks.ANSWER_STOPPED_BY_RULE_TEXT
             )
             if shown:
                 self._transcript.add(shown)
         else:
-            self.add_note(f"{event.extension_path} ({event.event}): {event.error}", NoteKind.ERROR)
+            self.add_note(f"{event.extension_path} ({event.event}): {event.error}", AppNoteKind.ERROR)
 
-    def add_note(self, text: str, kind: NoteKind = NoteKind.INFO, *, next_step: str = "") -> str:
+    def add_note(self, text: str, kind: AppNoteKind = AppNoteKind.INFO, *, next_step: str = "") -> str:
         """Adds a message of bayou and returns its block id; a repetition of the last one is not
         added."""
         last = self._transcript.last_block
-        if isinstance(last, NoteBlock) and (last.text, last.kind, last.next_step) == (text, kind, next_step):
+        if isinstance(last, AppNoteBlock) and (last.text, last.kind, last.next_step) == (
+            text,
+            kind,
+            next_step,
+        ):
             return last.id
         self._notes += 1
         block_id = f"note{self._notes}"
-        self._transcript.add(NoteBlock(id=block_id, text=text, kind=kind, next_step=next_step))
+        self._transcript.add(AppNoteBlock(id=block_id, text=text, kind=kind, next_step=next_step))
         return block_id
 
     def update_elapsed_times(self) -> bool:
@@ -358,9 +362,9 @@ class Presenter:
     def _begin_message(self, message: Message) -> None:
         if isinstance(message, UserMessage):
             self._leave_first_page()
-            self._turn_bars.begin_turn()
+            self._turn_bars.mark_next_turn_begun()
             self._failed.note_prompt_start()
-            self._transcript.add(message_blocks.user_block(message.id, message, self.renderers))
+            self._transcript.add(message_blocks.user_message_block(message.id, message, self.renderers))
         elif isinstance(message, AssistantMessage):
             self._failed.note_answer_start()
             self._reply_id = message.id
@@ -388,15 +392,15 @@ class Presenter:
                     known = self._track_call(part.tool_call)
                     self._by_index[part.content_index] = known
                 known.call = part.tool_call
-                self._arriving_calls.complete_call(known)
+                self._arriving_calls.draw_complete_call(known)
             case TextStart() | TextEnd() | ThinkingStart() | ThinkingEnd():
                 pass
             case _:
                 assert_never(part)
 
-    def _track_call(self, call: ToolCall) -> ShownCall:
-        known = ShownCall(
-            block_id=message_blocks.make_card_id(self._reply_id, call.id),
+    def _track_call(self, call: ToolCall) -> ShownToolCall:
+        known = ShownToolCall(
+            block_id=message_blocks.make_tool_card_id(self._reply_id, call.id),
             call=call,
         )
         self._calls[call.id] = known
@@ -408,30 +412,30 @@ class Presenter:
             self._end_reply(message)
         elif isinstance(message, BashExecutionMessage):
             self.own_commands.remove_temporary_block()
-            self._transcript.add(message_blocks.command_block(message.id, message))
+            self._transcript.add(message_blocks.user_command_block(message.id, message))
         elif isinstance(message, CustomMessage) and message.display:
-            block = message_blocks.custom_block(message.id, message, self.renderers)
+            block = message_blocks.custom_message_block(message.id, message, self.renderers)
             self._transcript.add(block)
             if block.label == message_blocks.PENDING and isinstance(message.details, dict):
                 self._pending_results[str(message.details.get("jobId"))] = block
 
-    def _add_turn_end(self, line: TurnBlock | None) -> None:
+    def _add_turn_end(self, line: TurnEndBlock | None) -> None:
         """Adds the end of a turn to the transcript; does nothing for None."""
         if line is not None:
             self._turn_bars.add(line)
 
     def _show_entry(self, entry: Entry) -> None:
         self._turn_ends.add_entry(entry)
-        if isinstance(entry, CustomEntry) and entry.custom_type == RESTORED_ENTRY_TYPE:
-            self._turn_bars.update_changes()
+        if isinstance(entry, CustomEntry) and entry.custom_type == FILE_RESTORE_ENTRY_TYPE:
+            self._turn_bars.update_undone_changes()
         if isinstance(entry, CustomEntry) and (block := self.renderers.entry_block(entry)) is not None:
             self._transcript.add(block)
 
     def _end_reply(self, message: AssistantMessage) -> None:
-        state, failure = message_blocks.reply_state(message, self.renderers)
+        state, failure = message_blocks.model_reply_state(message, self.renderers)
         self._failed.set_last_answer(message)
         self._transcript.finish_reply(message.id, state, failure=failure)
-        block = message_blocks.reply_block(message.id, message, self.renderers)
+        block = message_blocks.model_reply_block(message.id, message, self.renderers)
         if block is None:
             self._transcript.remove_block(message.id)
         elif self.renderers.has_text_transforms:
@@ -462,7 +466,9 @@ class Presenter:
                 del self._calls[event.tool_call_id]
                 if event.message is not None:
                     self._transcript.add(
-                        message_blocks.result_block(known.block_id, known.call, event.message, self.renderers)
+                        message_blocks.tool_result_block(
+                            known.block_id, known.call, event.message, self.renderers
+                        )
                     )
                     self._staged.remember_call(known.block_id, known.call, event.message)
             case _:
@@ -495,7 +501,7 @@ class Presenter:
                 call.is_behind_question = True
                 self._draw_call(call, call.state)
 
-    def _find_asked_call(self, event: QuestionAsked) -> ShownCall | None:
+    def _find_asked_call(self, event: QuestionAsked) -> ShownToolCall | None:
         asked = event.approval
         if asked is not None and not asked.helper:
             return self._calls.get(asked.tool_call_id)
@@ -507,16 +513,16 @@ class Presenter:
             return next((one for one in calls if asked.tool_call_id.startswith(f"{one.call.id}/")), None)
         return running[0] if event.form is not None and len(running) == 1 else None
 
-    def _draw_call(self, known: ShownCall, state: CardState) -> None:
+    def _draw_call(self, known: ShownToolCall, state: CardState) -> None:
         took = 0.0 if known.started_at is None or known.is_waiting else self._clock() - known.started_at
         timing = "waiting" if known.is_waiting else format_elapsed(took) if took >= 1 else ""
         card = self.renderers.call_card(known.call, known.result)
         if known.is_asked_about and isinstance(known.call.arguments.get("command"), str):
             card = msgspec.structs.replace(card, subject="")  # the question shows the command
         elif state is CardState.ABORTED and known.outcome is None:
-            card = message_blocks.card_without_effect(card)
+            card = message_blocks.card_of_call_not_run(card)
         self._transcript.add(
-            CardBlock(
+            ToolCallBlock(
                 id=known.block_id,
                 card=card,
                 state=state,
@@ -536,11 +542,11 @@ class Presenter:
     def _show_compaction(self, event: CompactionStart | CompactionProgress | CompactionEnd) -> None:
         match event:
             case CompactionStart():
-                self.summary_card.show_card(CustomKind.COMPACTION)
+                self.summary_card.show_card(CustomBlockKind.COMPACTION)
             case CompactionProgress(source="branchSummary"):
-                self.summary_card.extend(event.delta, CustomKind.BRANCH_SUMMARY)
+                self.summary_card.extend(event.delta, CustomBlockKind.BRANCH_SUMMARY)
             case CompactionProgress():
-                self.summary_card.extend(event.delta, CustomKind.COMPACTION)
+                self.summary_card.extend(event.delta, CustomBlockKind.COMPACTION)
             case CompactionEnd():
                 self._end_compaction(event)
             case _:
@@ -559,22 +565,22 @@ class Presenter:
                 )
             )
         elif event.error_message:
-            self.add_note(event.error_message, NoteKind.INFO if event.aborted else NoteKind.ERROR)
+            self.add_note(event.error_message, AppNoteKind.INFO if event.aborted else AppNoteKind.ERROR)
 
 
-_STAGED_LABEL = ", staged"
+_STAGED_CARD_LABEL = ", staged"
 
 
-class StagedCards:
+class StagedChangeCards:
     """Updates the cards of calls that staged changes when these are applied or discarded."""
 
-    def __init__(self, transcript: Transcript, renderers: Renderers) -> None:
+    def __init__(self, transcript: Transcript, renderers: EntryRenderers) -> None:
         self._transcript, self._renderers = transcript, renderers
         self._calls: dict[str, tuple[str, ToolCall, ToolResultMessage]] = {}
         """The blocks, calls and results of unresolved staged changes, by the change's id."""
 
     def remember_call(self, block_id: str, call: ToolCall, message: ToolResultMessage) -> None:
-        if id := message_blocks.staged_id_of(message):
+        if id := message_blocks.staged_changes_id_of(message):
             self._calls[id] = (block_id, call, message)
 
     def show_outcome(self, outcome: PendingOutcome) -> None:
@@ -582,12 +588,12 @@ class StagedCards:
         applied."""
         if (known := self._calls.pop(outcome.id, None)) is None:
             return
-        block = message_blocks.result_block(*known, self._renderers)
+        block = message_blocks.tool_result_block(*known, self._renderers)
         is_applied = outcome.is_done and outcome.action == "apply"
         told = "applied" if is_applied else "discarded" if outcome.is_done else "not applied"
         card = msgspec.structs.replace(
             block.card,
-            summary=f"{block.card.summary.partition(_STAGED_LABEL)[0]}, {told}",
+            summary=f"{block.card.summary.partition(_STAGED_CARD_LABEL)[0]}, {told}",
             blocks=block.card.blocks if is_applied else (),
         )
         self._transcript.add(msgspec.structs.replace(block, card=card))

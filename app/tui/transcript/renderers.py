@@ -7,21 +7,21 @@ from typing import Literal
 
 import msgspec
 
-from app.extensions.extension_catalogue import ExtensionCatalogue, RenderedOutput
+from app.extensions.extension_catalogue import ExtensionCatalogue, ExtensionRenderedOutput
 from app.tui.page_protocols import KeyLabel
-from app.tui.transcript.cell_block import excluded_cell
+from app.tui.transcript.cell_block import excluded_cell_block
 from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import ToolCall
 from app.values.entries import BranchSummaryEntry, CustomEntry, CustomMessageEntry, Entry
 from app.values.messages import AssistantMessage, CustomMessage
-from tools.results import Card, ToolResult
-from widgets.transcript.blocks import CustomBlock, CustomKind, NoteKind
+from tools.tool_result_values import Card, ToolResult
+from widgets.transcript.transcript_blocks import AppNoteKind, CustomBlock, CustomBlockKind
 
 TextKind = Literal["user", "assistant", "thinking", "custom", "summary"]
-_TONES = {"warning": NoteKind.WARNING, "error": NoteKind.ERROR}
+_NOTE_KIND_BY_LEVEL = {"warning": AppNoteKind.WARNING, "error": AppNoteKind.ERROR}
 
 
-class Renderers(msgspec.Struct):
+class EntryRenderers(msgspec.Struct):
     """The functions that draw the entries of one session. Without extensions bayou draws everything."""
 
     draw_card: Callable[[ToolCall, ToolResult | None], Card]
@@ -44,7 +44,9 @@ class Renderers(msgspec.Struct):
         shown = self.catalogue.render_tool(call.name, call.arguments, result, usual)
         return shown.view.card() if shown is not None and shown.view is not None else usual
 
-    def message_block(self, block_id: str, message: CustomMessage, kind: CustomKind) -> CustomBlock | None:
+    def message_block(
+        self, block_id: str, message: CustomMessage, kind: CustomBlockKind
+    ) -> CustomBlock | None:
         """Returns the block that an extension draws for a custom message; None if no extension draws this type."""
         if self.catalogue is None:
             return None
@@ -54,15 +56,15 @@ class Renderers(msgspec.Struct):
     def entry_block(self, entry: CustomEntry) -> CustomBlock | None:
         """Returns the transcript block of a custom entry; None if nothing draws its type, so that it is not shown."""
         if entry.custom_type == CELL_ENTRY_TYPE:
-            return excluded_cell(entry.id, entry.data)
+            return excluded_cell_block(entry.id, entry.data)
         if self.catalogue is None:
             return None
         shown = self.catalogue.render_entry(entry.custom_type, entry.data, expanded=True)
-        return self._extension_block(entry.id, entry.custom_type, shown, CustomKind.EXTENSION)
+        return self._extension_block(entry.id, entry.custom_type, shown, CustomBlockKind.EXTENSION)
 
     @property
     def has_text_transforms(self) -> bool:
-        return self.catalogue is not None and self.catalogue.has_transforms
+        return self.catalogue is not None and self.catalogue.has_markdown_transforms
 
     def transform_text(self, text: str, kind: TextKind) -> str:
         return text if self.catalogue is None else self.catalogue.transform_markdown(text, kind)
@@ -96,7 +98,7 @@ class Renderers(msgspec.Struct):
         ]
 
     def _extension_block(
-        self, block_id: str, name: str, shown: RenderedOutput | None, kind: CustomKind
+        self, block_id: str, name: str, shown: ExtensionRenderedOutput | None, kind: CustomBlockKind
     ) -> CustomBlock | None:
         if shown is None:
             return None
@@ -114,6 +116,6 @@ class Renderers(msgspec.Struct):
             kind=kind,
             card=view.card(),
             preview_lines=view.collapsed_lines,
-            tone=_TONES.get(view.level),
+            tone=_NOTE_KIND_BY_LEVEL.get(view.level),
             open_hint=f"{toggle} open" if toggle and view.body and not view.collapsed_lines else "",
         )

@@ -6,27 +6,27 @@ from typing import Any
 
 import msgspec
 
-from app.agent.tool_results import result_from_outcome
+from app.agent.tool_results import tool_result_from_outcome
 from app.tui.transcript import message_blocks
-from app.tui.transcript.cell_block import finished_cell, running_cell
-from app.tui.transcript.goal_block import RunningChecks
-from app.values.cells import is_user_cell
+from app.tui.transcript.cell_block import finished_cell_block, running_cell_block
+from app.tui.transcript.goal_block import RunningGoalChecks
+from app.values.cells import is_user_cell_call_id
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import BashExecutionMessage
-from widgets.transcript.blocks import CardState
+from widgets.transcript.transcript_blocks import CardState
 from widgets.transcript.view import Transcript
 
-MAX_KEPT_OUTPUT_CHARS = 20_000
+MAX_KEPT_COMMAND_OUTPUT_CHARS = 20_000
 """The maximum number of characters kept of a running command's output."""
 
 
-class RunningCommands:
+class RunningUserCommands:
     """Shows the user's own commands in the transcript: one runs at a time, and several may wait to be recorded."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
-        self._cells = RunningCells(transcript)
-        self._checks = RunningChecks(transcript)
+        self._cells = RunningPythonCells(transcript)
+        self._checks = RunningGoalChecks(transcript)
         self._unrecorded_blocks: deque[str] = deque()
         """Blocks of commands that are not recorded yet, oldest first."""
         self._count = 0
@@ -45,7 +45,7 @@ class RunningCommands:
 
     def add_output(self, delta: str) -> None:
         if self._running is not None:
-            output = (self._running.output + delta)[-MAX_KEPT_OUTPUT_CHARS:]
+            output = (self._running.output + delta)[-MAX_KEPT_COMMAND_OUTPUT_CHARS:]
             self._running = msgspec.structs.replace(self._running, output=output)
             self._draw(self._running, CardState.RUNNING)
 
@@ -71,11 +71,11 @@ class RunningCommands:
 
     def _draw(self, message: BashExecutionMessage, state: CardState | None) -> None:
         if self._unrecorded_blocks:
-            block = message_blocks.command_block(self._unrecorded_blocks[-1], message)
+            block = message_blocks.user_command_block(self._unrecorded_blocks[-1], message)
             self._transcript.add(msgspec.structs.replace(block, state=state) if state else block)
 
 
-class RunningCells:
+class RunningPythonCells:
     """Shows the user's Python cells in the transcript while they run. Their events are tool events, although no answer
     of the model calls them."""
 
@@ -86,22 +86,24 @@ class RunningCells:
     def handle_event(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
         """Shows a tool event of a user's Python cell; returns False for any other event."""
         call_id = event.tool_call_id
-        if not is_user_cell(call_id):
+        if not is_user_cell_call_id(call_id):
             return False
         if isinstance(event, ToolExecutionStart):
             self._arguments[call_id] = event.args
-            self._transcript.add(running_cell(call_id, event.args, None))
+            self._transcript.add(running_cell_block(call_id, event.args, None))
         elif call_id not in self._arguments:
             pass  # it belongs to another conversation
         elif isinstance(event, ToolExecutionUpdate):
-            self._transcript.add(running_cell(call_id, event.args, result_from_outcome(event.partial_result)))
+            self._transcript.add(
+                running_cell_block(call_id, event.args, tool_result_from_outcome(event.partial_result))
+            )
         else:
             known = {
                 **self._arguments.pop(call_id),
                 **(event.result.details or {}),
                 "isError": event.is_error,
             }
-            self._transcript.add(finished_cell(call_id, event.result.content, known, is_excluded=False))
+            self._transcript.add(finished_cell_block(call_id, event.result.content, known, is_excluded=False))
         return True
 
     def forget(self) -> None:

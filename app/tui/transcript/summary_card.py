@@ -7,15 +7,15 @@ from app.sessions.session_log import SessionLog
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, MessageEntry
 from app.values.messages import UserMessage
-from tools.results import Card, TextBlock
-from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
+from tools.tool_result_values import Card, TextBlock
+from widgets.transcript.transcript_blocks import CardState, CustomBlock, CustomBlockKind
 from widgets.transcript.view import Transcript
 
-_MAX_PROMPT_CHARS = 60
+_MAX_BRANCH_PROMPT_CHARS = 60
 """The maximum number of characters of a branch's first prompt in its name."""
 
 
-def make_branch_namer(session: Session) -> Callable[[BranchSummaryEntry], str]:
+def make_summarised_branch_namer(session: Session) -> Callable[[BranchSummaryEntry], str]:
     """Returns a function that names the branch that a summary is about."""
     return lambda summary: _branch_name(session.log, summary)
 
@@ -33,30 +33,30 @@ def _branch_name(log: SessionLog, summary: BranchSummaryEntry) -> str:
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
             words = " ".join(text_of(entry.message.content).split())
             return (
-                f"“{words if len(words) <= _MAX_PROMPT_CHARS else words[: _MAX_PROMPT_CHARS - 1] + '…'}”"
+                f"“{words if len(words) <= _MAX_BRANCH_PROMPT_CHARS else words[: _MAX_BRANCH_PROMPT_CHARS - 1] + '…'}”"
                 if words
                 else ""
             )
     return ""
 
 
-class SummaryCard:
+class StreamedSummaryCard:
     """Shows the one summary that the model is writing in the transcript."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._count = 0
         self._open = ""
-        self._kind = CustomKind.COMPACTION
+        self._kind = CustomBlockKind.COMPACTION
         self._text = ""
 
-    def show_card(self, kind: CustomKind) -> None:
+    def show_card(self, kind: CustomBlockKind) -> None:
         self.remove_card()
         self._count += 1
         self._open, self._kind, self._text = f"summary{self._count}", kind, ""
         self._draw()
 
-    def extend(self, delta: str, kind: CustomKind) -> None:
+    def extend(self, delta: str, kind: CustomBlockKind) -> None:
         if not self._open:
             self.show_card(kind)
         self._text += delta

@@ -8,7 +8,7 @@ import msgspec
 from tools.edits.diffs import (
     DIFF_CONTEXT_LINES,
     ChangedRegion,
-    compare_texts,
+    find_differing_lines,
     format_unified_hunks,
     group_regions_into_hunks,
     split_at_line_feeds,
@@ -55,7 +55,7 @@ def _visible_characters(lines: Sequence[str]) -> str:
     return "".join("".join(lines).split())
 
 
-def hunk_key(*parts: str) -> str:
+def hunk_key_of_texts(*parts: str) -> str:
     """Returns the key that identifies a hunk by its texts."""
     whole = hashlib.sha256()
     for part in parts:
@@ -63,21 +63,21 @@ def hunk_key(*parts: str) -> str:
     return whole.hexdigest()[:16]
 
 
-def hunks_of(path: str, old: str, new: str) -> tuple[TextHunk, ...]:
+def hunks_of_text_change(path: str, old: str, new: str) -> tuple[TextHunk, ...]:
     """Returns the hunks of a text's change, from the first line to the last."""
-    groups = group_regions_into_hunks(compare_texts(old, new), DIFF_CONTEXT_LINES)
+    groups = group_regions_into_hunks(find_differing_lines(old, new), DIFF_CONTEXT_LINES)
     known: dict[str, int] = {}
     found: list[TextHunk] = []
     for group, patch in zip(groups, format_unified_hunks(old, groups), strict=True):
         words = [text for region in group for text in ("".join(region.old_lines), "".join(region.new_lines))]
-        key = hunk_key(path, *words)
+        key = hunk_key_of_texts(path, *words)
         number = known[key] = known.get(key, 0) + 1
-        key = key if number == 1 else hunk_key(key, str(number))
+        key = key if number == 1 else hunk_key_of_texts(key, str(number))
         found.append(TextHunk(key=key, regions=tuple(group), patch=patch))
     return tuple(found)
 
 
-def without_hunks(new: str, hunks: Iterable[TextHunk]) -> str:
+def text_without_hunks(new: str, hunks: Iterable[TextHunk]) -> str:
     """Returns the new text with the lines of these hunks as they were before the change."""
     lines = split_at_line_feeds(new)
     regions = sorted((one for hunk in hunks for one in hunk.regions), key=lambda one: -one.new_start_index)
@@ -127,7 +127,7 @@ class ChangedText:
         """Compares the text with `expected`, the text that the session left. `taken` are the hunks that are not in
         `expected`."""
         self._current_text = now
-        self._other_changes = compare_texts(expected, now) if expected != now else []
+        self._other_changes = find_differing_lines(expected, now) if expected != now else []
         self._hunk_spans: dict[str, list[tuple[int, int, tuple[str, ...]]]] = {}
         """For each hunk, its lines in `expected`, and the lines that would replace them."""
         shift = 0
@@ -149,7 +149,7 @@ class ChangedText:
             for other in self._other_changes
         )
 
-    def with_hunks_toggled(self, keys: Iterable[str]) -> str:
+    def text_with_hunks_toggled(self, keys: Iterable[str]) -> str:
         """Returns the present text with these hunks taken back, or applied where they were taken back."""
         lines = split_at_line_feeds(self._current_text)
         for first, end, new in sorted((span for key in keys for span in self._hunk_spans[key]), reverse=True):
@@ -166,13 +166,13 @@ class ChangedText:
             or (other.old_start_index == first and not other.old_lines and first < end)
         )
 
-    def can_replace(self, key: str) -> bool:
+    def can_replace_hunk(self, key: str) -> bool:
         """Returns whether all lines from the hunk's first to its last are still as the session left them."""
         spans = self._hunk_spans[key]
         first, end = spans[0][0], max(spans[-1][1], spans[0][0])
         return not any(_touches_hunk(other, first, end) for other in self._other_changes)
 
-    def with_hunk_text(self, key: str, text: str) -> str:
+    def text_with_hunk_replaced(self, key: str, text: str) -> str:
         """Returns the present text with other lines in place of a hunk's lines."""
         spans = self._hunk_spans[key]
         lines = split_at_line_feeds(self._current_text)

@@ -17,7 +17,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from tools.box.confine import Confinement
+from tools.box.process_confinement import SandboxInstructionExecutor
 
 HOME: Final = Path("/home/dev")
 PROJECT: Final = HOME / "project"
@@ -50,7 +50,7 @@ def make() -> None:
     etc = _packed("/etc")
     needed = {str(Path(__file__).parents[3]), sys.prefix, sys.base_prefix, *_tools()}
     kept = [path for path in needed if path.startswith(tuple(f"{one}/" for one in FRESH))]
-    confinement = Confinement([])
+    confinement = SandboxInstructionExecutor([])
     confinement.run_instructions([b"mounts", *(b"keep " + path.encode() for path in kept)])
     for path in (*FRESH, "/etc"):
         if Path(path).is_dir():

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from app.batch.agent_process import AgentState
-from app.batch.one_run import StopReason
-from app.batch.pool import BatchPool, BatchProgress, RunEnded
+from app.batch.agent_process import AgentProgress
+from app.batch.batch_run import StopReason
+from app.batch.pool import BatchProgress, BatchRunEnded, BatchRunPool
 from app.batch.results import BatchFolder
-from app.batch.tasks import Run, Task
-from app.resources.paths import Paths
+from app.batch.tasks import BatchRun, BatchTask
+from app.resources.paths import BayouPaths
 from app.sessions.session_log import SessionLog
 from app.tui.batch.batch_app import BatchApp
-from app.tui.batch.batch_view import BatchView
+from app.tui.batch.batch_table_data import BatchTableData
 from bayou.batch import BatchResult
 from tests.sessions.make_entries import assistant_entry, user_entry
 from tests.support.idle import text_of
@@ -29,10 +29,10 @@ SIZES = {"80x24": (80, 24), "200x60": (200, 60)}
 class HeldRun:
     """A run that ends when it is told to."""
 
-    def __init__(self, run: Run, folder: Path, changed: Callable[[], None]) -> None:
+    def __init__(self, run: BatchRun, folder: Path, changed: Callable[[], None]) -> None:
         self.run, self.folder, self.changed = run, folder, changed
         self.started = NOW - 65
-        self.state = AgentState(turns=2, tokens=12_400, cost=0.25, line="bash make test")
+        self.state = AgentProgress(turns=2, tokens=12_400, cost=0.25, line="bash make test")
         self.end: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     async def carry_out(self) -> BatchResult:
@@ -42,7 +42,7 @@ class HeldRun:
         if not self.end.done():
             self.end.set_result("cancelled")
 
-    async def live_session(self) -> Path | None:
+    async def live_session_file(self) -> Path | None:
         found = sorted(self.folder.rglob("*.jsonl"))
         return found[0] if found else None
 
@@ -61,33 +61,35 @@ def result(id: str, outcome: Any = "passed", **more: Any) -> BatchResult:
 
 
 def begin(
-    tmp_path: Path, count: int, budget: float, view: BatchView | None = None
-) -> tuple[BatchView, asyncio.Task[Any]]:
+    tmp_path: Path, count: int, budget: float, view: BatchTableData | None = None
+) -> tuple[BatchTableData, asyncio.Task[Any]]:
     """Starts a batch of held runs, two at a time."""
     folder = BatchFolder(tmp_path / "fixes")
-    folder.open_for_tasks(tmp_path / "t.jsonl", Paths.from_env({"HOME": str(tmp_path)}, tmp_path))
-    view = view or BatchView(folder.path, clock=lambda: NOW)
-    tasks = [Task(id=f"issue-{number}", prompt="x", folder="/", model="sonnet") for number in range(count)]
-    left = tuple(Run(task=task, number=1, hash=f"{number:032}") for number, task in enumerate(tasks))
+    folder.open_for_tasks(tmp_path / "t.jsonl", BayouPaths.from_env({"HOME": str(tmp_path)}, tmp_path))
+    view = view or BatchTableData(folder.path, clock=lambda: NOW)
+    tasks = [
+        BatchTask(id=f"issue-{number}", prompt="x", folder="/", model="sonnet") for number in range(count)
+    ]
+    left = tuple(BatchRun(task=task, number=1, hash=f"{number:032}") for number, task in enumerate(tasks))
 
-    def start(run: Run, folder: Path, *, max_cost: float | None, changed: Callable[[], None]) -> HeldRun:
+    def start(run: BatchRun, folder: Path, *, max_cost: float | None, changed: Callable[[], None]) -> HeldRun:
         return HeldRun(run, folder, changed)
 
     progress = BatchProgress(left=left, results={}, changed=0, spent=0.0)
-    view.pool = BatchPool(folder, progress, start=start, jobs=2, budget=budget, tell=view.handle_event)
+    view.pool = BatchRunPool(folder, progress, start=start, jobs=2, budget=budget, tell=view.handle_event)
     view.pool.started = NOW - 600
     running = asyncio.ensure_future(view.pool.run())
     running.add_done_callback(lambda _: folder.close())
     return view, running
 
 
-def held(view: BatchView) -> list[Any]:
+def held(view: BatchTableData) -> list[Any]:
     assert view.pool is not None
     return list(view.pool.running.values())
 
 
-def app_of(view: BatchView, tmp_path: Path) -> BatchApp:
-    return BatchApp(view, Paths.from_env({"HOME": str(tmp_path)}, tmp_path))
+def app_of(view: BatchTableData, tmp_path: Path) -> BatchApp:
+    return BatchApp(view, BayouPaths.from_env({"HOME": str(tmp_path)}, tmp_path))
 
 
 async def until(app: BatchApp, pilot: Pilot[None], is_so: str | Callable[[], object]) -> None:
@@ -141,10 +143,10 @@ async def test_the_table_follows_runs_and_its_keys_pause_stop_open_and_leave(tmp
 
 
 async def test_ten_thousand_runs_have_as_many_rows_as_can_be_looked_at(tmp_path: Path) -> None:
-    view = BatchView(tmp_path)
+    view = BatchTableData(tmp_path)
     for number in range(10_000):
         view.handle_event(_ended(number))
-    view.pool = BatchPool(
+    view.pool = BatchRunPool(
         BatchFolder(tmp_path), BatchProgress(left=(), results={}, changed=0, spent=0.0),
         start=lambda *_, **__: pytest.fail("nothing is left"), jobs=1, budget=None, tell=view.handle_event,
     )  # fmt: skip
@@ -154,7 +156,7 @@ async def test_ten_thousand_runs_have_as_many_rows_as_can_be_looked_at(tmp_path:
 
 
 def _ended(number: int) -> Any:
-    return RunEnded(result=result(f"t{number}"))
+    return BatchRunEnded(result=result(f"t{number}"))
 
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
@@ -170,7 +172,7 @@ def test_picture_of_a_running_batch(tmp_path: Path, snap_compare: Any, size: tup
             await until(app, pilot, lambda done=done: sum(pool.outcomes.values()) == done)
         await until(app, pilot, "4/9")
 
-    view = BatchView(tmp_path / "fixes", clock=lambda: NOW)
+    view = BatchTableData(tmp_path / "fixes", clock=lambda: NOW)
     app = app_of(view, tmp_path)
     assert snap_compare(app, terminal_size=size, run_before=run)
 
@@ -179,7 +181,7 @@ def test_picture_of_the_changes_of_a_run(tmp_path: Path, snap_compare: Any) -> N
     """The patch of a run of a batch that has ended, opened from its table."""
     (tmp_path / "changes.patch").write_text(PATCH)
     results = [result("issue-41", patch="changes.patch"), result("issue-57", "failed")]
-    app = app_of(BatchView(tmp_path, results), tmp_path)
+    app = app_of(BatchTableData(tmp_path, results), tmp_path)
     assert snap_compare(app, terminal_size=(80, 24), press=["d"])
 
 
@@ -187,12 +189,12 @@ def test_picture_of_stored_results(tmp_path: Path, snap_compare: Any) -> None:
     """The results of a batch that has ended."""
     outcomes = ("passed", "failed", "limit", "timeout", "error", "cancelled")
     results = [result(f"issue-{number}", outcome) for number, outcome in enumerate(outcomes)]
-    app = app_of(BatchView(tmp_path / "fixes", results), tmp_path)
+    app = app_of(BatchTableData(tmp_path / "fixes", results), tmp_path)
     assert snap_compare(app, terminal_size=(80, 24))
 
 
 async def test_keys_without_a_patch_or_a_session_say_so(tmp_path: Path) -> None:
-    app = app_of(BatchView(tmp_path, [result("one", "error")]), tmp_path)
+    app = app_of(BatchTableData(tmp_path, [result("one", "error")]), tmp_path)
     async with app.run_test(size=(100, 24)) as pilot:
         await until(app, pilot, "1 run: 1 error")
         for key, told in (

@@ -1,7 +1,7 @@
 """A simulated user with everything that a page receives, without the application.
 
     async with at_the_keyboard() as person:
-        page = ContextPage(harness.session, person.ask, person.say, person.write, person.key_told, …)
+        page = ContextWindowPage(harness.session, person.ask, person.say, person.write, person.key_told, …)
         async with person.asked(page.open()):
             await person.press("end", "ctrl+x")
             assert "dropped" in person.sees
@@ -20,15 +20,15 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
+from app.tui.background_tasks import BackgroundTasks
 from app.tui.page_parts import ScreenOpener
 from app.tui.page_protocols import HandleRequest
-from app.tui.tasks import Tasks
 from tests.support.clock import Clock
 from tests.support.sizes import resize
 from tests.widgets.host import Host, screen_text
-from widgets.key_labels import key_name_in_text
-from widgets.screens.requests import ScreenRequest
-from widgets.transcript.blocks import NoteKind
+from widgets.key_labels import normalize_key_name_in_text
+from widgets.screens.screen_request import ScreenRequest
+from widgets.transcript.transcript_blocks import AppNoteKind
 from widgets.transcript.view import Transcript
 
 PATIENCE = 30
@@ -40,7 +40,7 @@ class _Terminal(Host):
         super().__init__(lambda: shown)
         self.faults: list[Exception] = []
         self.refusals: list[str] = []
-        self.tasks = Tasks(
+        self.tasks = BackgroundTasks(
             fault=self.faults.append,
             refused=lambda problem: self.refusals.append(str(problem)),
             done=lambda: None,
@@ -75,9 +75,9 @@ class Person:
     async def ask(self, screen: Screen[Any], *, on_request: HandleRequest | None = None) -> Any:
         return await self.terminal.screens.ask(screen, on_request=on_request)
 
-    def say(self, text: str, kind: NoteKind = NoteKind.INFO) -> None:
+    def say(self, text: str, kind: AppNoteKind = AppNoteKind.INFO) -> None:
         self.heard.append(text)
-        if kind is not NoteKind.INFO:
+        if kind is not AppNoteKind.INFO:
             self.warned.append(text)
 
     def await_answer(self, question: str, answer: "asyncio.Future[Any] | None" = None) -> None:
@@ -93,7 +93,7 @@ class Person:
         self.kept[name] = value
 
     def key_label(self, action: str, usual: str) -> str:
-        return key_name_in_text(usual)
+        return normalize_key_name_in_text(usual)
 
     def spawn(self, work: Awaitable[Any]) -> None:
         self.terminal.tasks.spawn(work)

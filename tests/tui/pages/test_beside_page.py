@@ -32,7 +32,7 @@ async def test_without_an_argument_the_usage_is_shown(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         page = page_of(ScriptedSession(tmp_path), person)
         await page.ask("")
-        await page.start_handoff("")
+        await page.draft_handoff_session("")
         assert person.heard == [
             "Usage: /btw QUESTION. It is answered without interrupting the run.",
             "Usage: /handoff GOAL of the new session.",
@@ -43,7 +43,10 @@ async def test_a_handoff_is_read_changed_and_begun_in_a_linked_session(tmp_path:
     harness = ScriptedSession(tmp_path, say("The oars are two."), say("Give them four."), say("I begin."))
     await harness.prompt("count the oars")
     first = harness.session.log.path
-    async with at_the_keyboard() as person, person.asked(page_of(harness, person).start_handoff("four oars")):
+    async with (
+        at_the_keyboard() as person,
+        person.asked(page_of(harness, person).draft_handoff_session("four oars")),
+    ):
         await person.sees_soon("The first prompt of the new session", "Give them four.")
         await person.press(*"Now: ", "enter")
     await harness.session.wait_until_idle()
@@ -56,6 +59,9 @@ async def test_a_handoff_is_read_changed_and_begun_in_a_linked_session(tmp_path:
 
 async def test_a_handoff_of_an_empty_session_is_refused(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path)
-    async with at_the_keyboard() as person, person.asked(page_of(harness, person).start_handoff("four oars")):
+    async with (
+        at_the_keyboard() as person,
+        person.asked(page_of(harness, person).draft_handoff_session("four oars")),
+    ):
         pass
     assert person.warned == ["This session has no messages to hand over yet. Start a new one with /new."]

@@ -7,7 +7,7 @@ import pytest
 from app.engine.context.summariser import SummaryFailed
 from app.providers.scripted import call, fail, say
 from app.sessions.context_projection import project_context
-from app.tui.features.context.page import ContextPage
+from app.tui.features.context.page import ContextWindowPage
 from app.values.entries import CompactionEntry
 from app.values.messages import ToolResultMessage
 from app.values.user_errors import UserError
@@ -19,8 +19,8 @@ LONG = "a long story " * 400
 SUMMARY = "## Goal\nTo be read first"
 
 
-def page_of(harness: ScriptedSession, person: Person) -> ContextPage:
-    return ContextPage(
+def page_of(harness: ScriptedSession, person: Person) -> ContextWindowPage:
+    return ContextWindowPage(
         harness.session,
         person.ask,
         person.say,
@@ -46,7 +46,7 @@ def compactions(harness: ScriptedSession) -> list[CompactionEntry]:
 async def test_a_summary_is_read_and_changed_before_it_counts(tmp_path: Path) -> None:
     harness = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
     async with at_the_keyboard() as person:
-        async with person.asked(page_of(harness, person).preview_summary("only the story")):
+        async with person.asked(page_of(harness, person).edit_compaction_summary("only the story")):
             await person.sees_soon("enter applies it", "To be read first")
             assert person.show_progress == ["Writing a summary", ""]
             assert not compactions(harness)
@@ -60,7 +60,7 @@ async def test_escape_at_the_preview_leaves_everything_as_it_was(tmp_path: Path)
     harness = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
     before = harness.session.messages
     async with at_the_keyboard() as person:
-        async with person.asked(page_of(harness, person).preview_summary()):
+        async with person.asked(page_of(harness, person).edit_compaction_summary()):
             await person.sees_soon("enter applies it")
             await person.press("escape")
         assert person.heard == ["Nothing was compacted."]
@@ -70,7 +70,7 @@ async def test_escape_at_the_preview_leaves_everything_as_it_was(tmp_path: Path)
 async def test_a_summary_that_cannot_be_had_is_reported_and_nothing_is_asked(tmp_path: Path) -> None:
     harness = await talked(tmp_path, say(LONG), say("b"), fail("the model is away", status=400))
     async with at_the_keyboard() as person:
-        await page_of(harness, person).preview_summary()
+        await page_of(harness, person).edit_compaction_summary()
         assert "the model is away" in person.heard[0] and person.show_progress[-1] == ""
         assert len(person.terminal.screen_stack) == 1
 

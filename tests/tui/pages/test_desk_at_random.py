@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.change_records import restored_of
+from app.undo.change_records import file_restore_data_of_entry
 from tests.tui.pages.person import Person, at_the_keyboard
 from tests.tui.pages.test_review_page import Project, write
 from widgets.screens.dialogs import LinesEditScreen
@@ -61,7 +61,7 @@ async def test_random_keys_over_random_changes(seed: int, tmp_path: Path) -> Non
 
 
 def _restored(project: Project) -> set[str]:
-    restores = filter(None, map(restored_of, project.harness.session.log.entries))
+    restores = filter(None, map(file_restore_data_of_entry, project.harness.session.log.entries))
     return {change.path for data in restores for change in data.changes}
 
 

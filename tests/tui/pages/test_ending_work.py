@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import call, say
-from app.tui.features.leave_confirmation import LeaveConfirmation
+from app.tui.features.leave_confirmation import LeaveSessionConfirmation
 from tests.agent.scripted_loop import BlockingTool
 from tests.engine.scripted_session import ScriptedSession
 from tests.engine.test_jobs import Slow
@@ -38,10 +38,10 @@ async def test_a_session_with_a_job_is_left_as_answered(
 ) -> None:
     answers: list[bool] = []
     async with at_the_keyboard() as person:
-        ending = LeaveConfirmation(harness.session, person.ask)
+        ending = LeaveSessionConfirmation(harness.session, person.ask)
 
         async def leave() -> None:
-            answers.append(await ending.confirm_leave())
+            answers.append(await ending.confirm_session_switch())
 
         async with person.asked(leave()):
             assert "Leave this session? 1 job would be stopped" in person.sees
@@ -55,8 +55,8 @@ async def test_a_pinned_job_is_asked_about_only_when_bayou_ends(harness: Scripte
     harness.session.jobs.set_job_pinned("job1")
     answers: list[bool] = []
     async with at_the_keyboard() as person:
-        ending = LeaveConfirmation(harness.session, person.ask)
-        assert await ending.confirm_leave()
+        ending = LeaveSessionConfirmation(harness.session, person.ask)
+        assert await ending.confirm_session_switch()
 
         async def leave() -> None:
             answers.append(await ending.confirm_quit())
@@ -76,7 +76,9 @@ async def test_a_session_at_work_is_left_only_when_confirmed(tmp_path: Path) -> 
     async with at_the_keyboard() as person:
 
         async def leave() -> None:
-            answers.append(await LeaveConfirmation(harness.session, person.ask).confirm_leave())
+            answers.append(
+                await LeaveSessionConfirmation(harness.session, person.ask).confirm_session_switch()
+            )
 
         async with person.asked(leave()):
             assert "The agent is working." in person.sees and "Leave and stop the agent" in person.sees
@@ -88,8 +90,8 @@ async def test_a_session_at_work_is_left_only_when_confirmed(tmp_path: Path) -> 
 async def test_nothing_is_asked_when_nothing_runs(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path)
     async with at_the_keyboard() as person:
-        ending = LeaveConfirmation(harness.session, person.ask)
-        assert await ending.confirm_leave() and await ending.confirm_quit()
+        ending = LeaveSessionConfirmation(harness.session, person.ask)
+        assert await ending.confirm_session_switch() and await ending.confirm_quit()
     await harness.session.close()
 
 
@@ -101,7 +103,7 @@ async def test_who_waits_leaves_when_the_agent_has_the_results(tmp_path: Path) -
     async with at_the_keyboard() as person:
 
         async def leave() -> None:
-            answers.append(await LeaveConfirmation(harness.session, person.ask).confirm_quit())
+            answers.append(await LeaveSessionConfirmation(harness.session, person.ask).confirm_quit())
 
         async with person.asked(leave()):
             await person.press("down", "enter")
@@ -116,7 +118,7 @@ async def test_who_waits_can_still_stay(harness: ScriptedSession) -> None:
     async with at_the_keyboard() as person:
 
         async def leave() -> None:
-            answers.append(await LeaveConfirmation(harness.session, person.ask).confirm_quit())
+            answers.append(await LeaveSessionConfirmation(harness.session, person.ask).confirm_quit())
 
         async with person.asked(leave()):
             await person.press("down", "enter")

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.files.file_restorer import RestoreToEntry
+from app.engine.files.file_restorer import RestoreFilesToEntry
 from app.providers.scripted import ScriptedAnswer, say
 from app.resources.settings.effective_settings import EffectiveSettings
-from app.tui.features.review.page import ReviewPage
-from app.tui.features.tree.page import TreePage
-from app.tui.features.undo.page import FilesPage
-from app.undo.content_store import UndoConfig
+from app.tui.features.review.page import ChangeReviewPage
+from app.tui.features.tree.page import SessionTreePage
+from app.tui.features.undo.page import FileRestorePage
+from app.undo.content_store import UndoStoreSettings
 from app.values.content import ToolCall
 from app.values.user_errors import UserError
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
-from tools.registry import builtin_tools
+from tools.tool_registry import builtin_tools
 
 SIZE = (120, 40)
 
@@ -24,7 +24,7 @@ class Project:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "project"
         self.folder.mkdir()
-        place = UndoConfig(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
+        place = UndoStoreSettings(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
         self.harness = ScriptedSession(folder, tools=builtin_tools(), cwd=self.folder, undo=place)
 
     async def prompt(self, text: str, **files: str) -> None:
@@ -51,19 +51,19 @@ async def project(tmp_path: Path) -> Project:
     return made
 
 
-def page_of(project: Project, person: Person) -> FilesPage:
-    return FilesPage(project.harness.session, person.ask, person.say)
+def page_of(project: Project, person: Person) -> FileRestorePage:
+    return FileRestorePage(project.harness.session, person.ask, person.say)
 
 
-def tree_of(project: Project, person: Person) -> TreePage:
-    return TreePage(
+def tree_of(project: Project, person: Person) -> SessionTreePage:
+    return SessionTreePage(
         project.harness.session,
         person.ask,
         person.say,
         person.write,
         person.copy,
         files=page_of(project, person),
-        review=ReviewPage(
+        review=ChangeReviewPage(
             project.harness.session, person.ask, person.say, person.copy, open_in_editor=lambda path, line: ""
         ).open,
         show_progress=person.show_progress.append,
@@ -223,7 +223,7 @@ async def test_where_files_are_as_they_were_nothing_is_asked(project: Project) -
     effective_settings: EffectiveSettings = project.harness.effective_settings
     effective_settings.set("branchSummary.skipPrompt", True)
     entry = await first_prompt(project)
-    plan = await project.harness.session.file_restorer.plan_restore(RestoreToEntry(entry_id=entry))
+    plan = await project.harness.session.file_restorer.plan_restore(RestoreFilesToEntry(entry_id=entry))
     await project.harness.session.file_restorer.carry_out_restore(plan)
     async with at_the_keyboard(size=SIZE) as person:
         await tree_of(project, person).move_to_entry(entry)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.tui.features.permissions.page import FoldersPage
+from app.tui.features.permissions.page import ExtraFoldersPage
 from app.tui.status.header_and_footer import FooterContext, footer_segments
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import at_the_keyboard
@@ -19,7 +19,7 @@ async def test_a_folder_is_added_shown_and_removed(tmp_path: Path) -> None:
         return path.text
 
     async with at_the_keyboard() as person:
-        page = FoldersPage(session.folders, person.ask, person.say)
+        page = ExtraFoldersPage(session.folders, person.ask, person.say)
         await page.open()
         assert person.heard[-1].startswith("No folders are added")
         await page.open("../nowhere")

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from app.engine.questions.ask_tool import AskArguments, make_form
+from app.engine.questions.ask_tool import AskArguments, make_question_form
 from app.mcp.elicitation_forms import make_elicitation_form
-from app.tui.features.mcp.form import FormPage
+from app.tui.features.mcp.form import RequestedFormPage
 from app.values.events import QuestionAsked
 from tests.tui.pages.person import Person, at_the_keyboard
 
@@ -27,13 +27,13 @@ def question(**params: Any) -> QuestionAsked:
     return QuestionAsked(id="1", method="input", form=form, answer=answer)
 
 
-def page_of(person: Person, opened: list[str] | None = None) -> FormPage:
+def page_of(person: Person, opened: list[str] | None = None) -> RequestedFormPage:
     opens = opened if opened is not None else []
 
     async def open_page(url: str) -> None:
         opens.append(url)
 
-    return FormPage(person.ask, person.await_answer, clock=person.clock, open_web_page=open_page)
+    return RequestedFormPage(person.ask, person.await_answer, clock=person.clock, open_web_page=open_page)
 
 
 async def armed(person: Person) -> None:
@@ -110,7 +110,7 @@ async def test_a_page_is_opened_by_a_yes_alone_with_its_host_in_sight() -> None:
 
 
 def questions(*asked: Any) -> QuestionAsked:
-    form = make_form(msgspec.convert({"questions": asked}, AskArguments))
+    form = make_question_form(msgspec.convert({"questions": asked}, AskArguments))
     answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     return QuestionAsked(id="1", method="input", form=form, answer=answer)
 

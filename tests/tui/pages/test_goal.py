@@ -55,7 +55,7 @@ async def test_the_open_page_shows_that_the_proof_became_stale(tmp_path: Path) -
     ):
         assert "met at" in person.sees and "stale" not in person.sees
         (tmp_path / "work" / "answer.txt").write_text("right or wrong")
-        await harness.session.goal.check_staleness()
+        await harness.session.goal.check_goal_staleness()
         await person.sees_soon("stale: answer.txt changed since")
         await person.press("escape")
 

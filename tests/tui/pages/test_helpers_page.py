@@ -5,8 +5,8 @@ from pathlib import Path
 
 from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, call, say
-from app.tui.features.helpers.page import HelpersPage
-from app.tui.transcript.renderers import Renderers
+from app.tui.features.helpers.page import HelperAgentsPage
+from app.tui.transcript.renderers import EntryRenderers
 from app.values.content import text_of
 from app.values.messages import UserMessage
 from tests.compaction.project_session import ProjectSession
@@ -14,13 +14,13 @@ from tests.engine.test_helpers import helped, until
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
-def page_of(scene: ProjectSession, person: Person) -> HelpersPage:
-    return HelpersPage(
+def page_of(scene: ProjectSession, person: Person) -> HelperAgentsPage:
+    return HelperAgentsPage(
         scene.session,
         person.ask,
         person.say,
         lambda action, default: default,
-        Renderers(
+        EntryRenderers(
             scene.session.tools.draw_call_card, lambda action, default: default, lambda _: "", lambda _: ""
         ),
         open_log=lambda path: scene.assembled.session_paths.open_file(path, read_only=True),

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import call, say
-from app.tui.features.jobs.page import JobsPage
+from app.tui.features.jobs.page import BackgroundJobsPage
 from app.values.user_errors import UserError
 from tests.engine.scripted_session import ScriptedSession
 from tests.engine.test_jobs import Slow
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
-def page_of(harness: ScriptedSession, person: Person) -> JobsPage:
-    return JobsPage(harness.session, person.ask, person.say, person.copy, lambda: "ctrl+b")
+def page_of(harness: ScriptedSession, person: Person) -> BackgroundJobsPage:
+    return BackgroundJobsPage(harness.session, person.ask, person.say, person.copy, lambda: "ctrl+b")
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from app.tui.features.kernel.page import KernelPage
+from app.tui.features.kernel.page import PythonKernelPage
 from tests.compaction.project_session import ProjectSession
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
-def page_of(scene: ProjectSession, person: Person) -> KernelPage:
-    return KernelPage(scene.session.cells, person.ask, person.say, lambda: scene.session.cwd)
+def page_of(scene: ProjectSession, person: Person) -> PythonKernelPage:
+    return PythonKernelPage(scene.session.cells, person.ask, person.say, lambda: scene.session.cwd)
 
 
 async def test_what_there_is_to_know_and_a_restart(tmp_path: Path) -> None:

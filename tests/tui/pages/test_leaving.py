@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import call, fail, say
-from app.tui.features.screen.stop_or_leave import DOUBLE_PRESS_SECONDS, WARNING_SECONDS, StopOrLeave
-from app.tui.prompt.queued_messages import QueuedMessages
+from app.tui.features.screen.stop_and_exit_keys import (
+    LEAVE_WARNING_SECONDS,
+    MAX_DOUBLE_PRESS_SECONDS,
+    StopAndExitKeys,
+)
+from app.tui.prompt.queued_messages import QueuedMessageActions
 from tests.agent.scripted_loop import BlockingTool
 from tests.engine.scripted_session import ScriptedSession
 from tests.engine.test_runs import HOUR
 from tests.support.sessions import waiting_texts
 from tests.tui.pages.person import Person, at_the_keyboard
-from widgets.editor.chips import UnsentPrompt
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_chips import UnsentPrompt
+from widgets.editor.prompt_editor import PromptEditor
 from widgets.status.queue import QueueView
 
 
@@ -27,11 +31,11 @@ class Desk:
         self.done: list[str] = []
         self.stops = True
         self.remembered: list[UnsentPrompt] = []
-        self.queued = QueuedMessages(harness.session, view, editor, person.say)
-        self.keys = StopOrLeave(
+        self.queued = QueuedMessageActions(harness.session, view, editor, person.say)
+        self.keys = StopAndExitKeys(
             harness.session,
             editor,
-            take_back_queued=self.queued.take_back_all,
+            take_back_queued=self.queued.move_queue_to_editor,
             on_second_escape=lambda: self.done.append("tree"),
             leave_app=lambda: self.done.append("left"),
             confirm_and_quit=lambda: self.done.append("asked"),
@@ -80,7 +84,7 @@ async def test_ctrl_c_forgets_an_earlier_press_once_something_is_typed(tmp_path:
         desk.keys.reset_double_press()
         desk.clear()
         assert desk.editor.text == "" and [draft.text for draft in desk.remembered] == ["a thought"]
-        desk.person.clock.now += DOUBLE_PRESS_SECONDS
+        desk.person.clock.now += MAX_DOUBLE_PRESS_SECONDS
         desk.clear()
         assert "left" not in desk.done
         desk.clear()
@@ -128,7 +132,7 @@ async def test_escape_gives_up_a_retry_that_waits(tmp_path: Path) -> None:
 async def test_a_second_escape_soon_after_opens_the_tree(tmp_path: Path) -> None:
     async with at_the_desk(ScriptedSession(tmp_path)) as desk:
         desk.keys.stop_activity()
-        desk.person.clock.now += DOUBLE_PRESS_SECONDS
+        desk.person.clock.now += MAX_DOUBLE_PRESS_SECONDS
         desk.keys.stop_activity()
         assert desk.done == []
         desk.keys.stop_activity()
@@ -149,7 +153,7 @@ async def test_an_empty_editor_warns_before_the_second_key_leaves(tmp_path: Path
     async with at_the_desk(ScriptedSession(tmp_path)) as desk:
         desk.clear()
         assert desk.done == ["press Ctrl+C again to quit"]
-        desk.person.clock.now += WARNING_SECONDS
+        desk.person.clock.now += LEAVE_WARNING_SECONDS
         desk.clear()
         assert desk.done == ["press Ctrl+C again to quit"] * 2
         desk.clear()
@@ -177,13 +181,13 @@ async def test_waiting_messages_are_moved_switched_edited_and_removed(working: S
         one, two, three = session.queues.queued_messages("steering")
         desk.queued.show_queue()
         assert [row.text for row in desk.view.rows] == ["one", "two", "three"]
-        desk.queued.move_message(two.id, -1)
+        desk.queued.move_queued_message(two.id, -1)
         assert waiting_texts(session, "steering") == ("two", "one", "three")
-        desk.queued.move_message(two.id, -1)
+        desk.queued.move_queued_message(two.id, -1)
         assert waiting_texts(session, "steering") == ("two", "one", "three")
         session.queues.move_to_other_queue(one.id)
         assert waiting_texts(session, "follow_up") == ("one",)
         session.queues.remove_message(three.id)
         desk.editor.set_text("a thought")
-        desk.queued.edit_message(two.id)
+        desk.queued.edit_queued_message(two.id)
         assert desk.editor.text == "two\n\na thought" and waiting_texts(session, "steering") == ()

@@ -11,14 +11,14 @@ from app.providers.credentials import Credentials
 from app.providers.model_stream import Credential
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.signin.interface import SignInEntry, SignInUi
-from app.providers.signin.key_check import KeyCheckResult
+from app.providers.signin.key_check import ApiKeyCheckResult
 from app.tui.features.models.login import LoginPage
-from app.tui.features.models.other_server import OtherServerSetup
+from app.tui.features.models.own_model_server import OwnModelServerSetup
 from app.values.models import Model
 from app.values.user_errors import UserError
 from tests.tui.pages.person import Person, at_the_keyboard
 
-TAKEN = KeyCheckResult(state="accepted")
+TAKEN = ApiKeyCheckResult(state="accepted")
 
 
 class Account:
@@ -49,10 +49,10 @@ def credentials(tmp_path: Path) -> Credentials:
 def page_of(
     credentials: Credentials,
     person: Person,
-    answer: KeyCheckResult = TAKEN,
+    answer: ApiKeyCheckResult = TAKEN,
     providers: Sequence[str] = ("deepseek", "harbour"),
 ) -> LoginPage:
-    async def check(provider: str, credential: Credential) -> KeyCheckResult:
+    async def check(provider: str, credential: Credential) -> ApiKeyCheckResult:
         assert credential.key == "sk-secret"
         return answer
 
@@ -60,11 +60,11 @@ def page_of(
         raise AssertionError("no server was connected")
 
     choice = ModelChoice(ModelCatalogue.load_catalogue(Path("/nowhere"), env={}), credentials)
-    other = OtherServerSetup(choice, use, Path("/nowhere"), lambda: None, person.ask, person.say)
+    other = OwnModelServerSetup(choice, use, Path("/nowhere"), lambda: None, person.ask, person.say)
     return LoginPage(credentials, lambda: providers, person.ask, person.say, check, other)
 
 
-async def given_key(credentials: Credentials, answer: KeyCheckResult) -> list[str]:
+async def given_key(credentials: Credentials, answer: ApiKeyCheckResult) -> list[str]:
     """What a person hears who gives a key of which the provider says this."""
     async with at_the_keyboard() as person:
         async with person.asked(page_of(credentials, person, answer).connect("deepseek")):
@@ -74,7 +74,7 @@ async def given_key(credentials: Credentials, answer: KeyCheckResult) -> list[st
 
 
 async def test_a_key_that_is_refused_is_not_stored(credentials: Credentials) -> None:
-    heard = await given_key(credentials, KeyCheckResult(state="refused", text="401 Incorrect API key."))
+    heard = await given_key(credentials, ApiKeyCheckResult(state="refused", text="401 Incorrect API key."))
     assert heard[-1] == "DeepSeek rejected this key, so it was not stored. 401 Incorrect API key."
     assert not credentials.stored_credential_kinds()
 
@@ -82,14 +82,14 @@ async def test_a_key_that_is_refused_is_not_stored(credentials: Credentials) -> 
 async def test_an_unchecked_key_is_stored_and_not_called_connected(
     credentials: Credentials,
 ) -> None:
-    heard = await given_key(credentials, KeyCheckResult(state="unknown", text="bayou is offline."))
+    heard = await given_key(credentials, ApiKeyCheckResult(state="unknown", text="bayou is offline."))
     assert heard[-1].endswith("could not be checked: bayou is offline.")
     assert not any("is connected" in text for text in heard)
     assert tuple(credentials.stored_credential_kinds()) == ("deepseek",)
 
 
 async def test_a_problem_of_an_accepted_key_is_shown(credentials: Credentials) -> None:
-    heard = await given_key(credentials, KeyCheckResult(state="accepted", text="Insufficient balance."))
+    heard = await given_key(credentials, ApiKeyCheckResult(state="accepted", text="Insufficient balance."))
     assert heard[-2:] == [
         "DeepSeek accepts the key, but reports: Insufficient balance.",
         "DeepSeek is connected. /model selects one of its models.",

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from app.engine.repository.repository_maps import RepositoryMaps
-from app.tui.features.map.map_sender import MapSender
-from app.tui.features.map.page import MapPage
-from app.tui.features.map.rows import shorten_at_start
+from app.tui.features.map.map_sender import RepositoryMapSender
+from app.tui.features.map.page import RepositoryMapPage
+from app.tui.features.map.rows import shorten_path_at_start
 from app.values.content import text_of
 from app.values.messages import CustomMessage
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
-from tools.repomap.repository import MappedRepository
-from tools.workspace import Workspace
+from tools.repomap.mapped_repository import MappedRepository
+from tools.session_workspace import SessionWorkspace
 
 FILES = {
     "harbour/cache.py": (
@@ -44,8 +44,8 @@ class Harbour:
         repository = MappedRepository(root, cache)
         if is_indexed:
             repository.complete_index(workers=0)
-        self.workspace = Workspace(root, repositories=(lambda cwd: repository) if is_on else None)
-        self.page = MapPage(
+        self.workspace = SessionWorkspace(root, repositories=(lambda cwd: repository) if is_on else None)
+        self.page = RepositoryMapPage(
             RepositoryMaps(self.workspace),
             person.ask,
             person.say,
@@ -54,7 +54,7 @@ class Harbour:
             cwd=lambda: root,
             open_file=lambda path, line: self.opened.append((path, line)),
         )
-        self.map = MapSender(
+        self.map = RepositoryMapSender(
             RepositoryMaps(self.workspace),
             person.ask,
             person.say,
@@ -135,16 +135,18 @@ async def test_uses_are_listed_and_seen_and_one_comes_back(root: Path, tmp_path:
 async def test_from_a_text_one_goes_to_the_definition_of_a_name(root: Path, tmp_path: Path) -> None:
     async with at_the_keyboard(size=(100, 30)) as person:
         harbour = Harbour(person, root, tmp_path / "cache")
-        async with person.asked(harbour.page.go_to_name_in("launch", uses=False)):
+        async with person.asked(harbour.page.go_to_symbol_named_in("launch", uses=False)):
             await person.sees_soon("Definition", "def launch(boat):")
             await person.press("escape")
-        async with person.asked(harbour.page.go_to_name_in("call get of it", uses=False)):
+        async with person.asked(harbour.page.go_to_symbol_named_in("call get of it", uses=False)):
             await person.sees_soon(
                 "get: 2 definitions, matched by name", "method Oar.get", "method ReadCache.get"
             )
             await person.press("ctrl+t")
         assert person.written[-1].endswith(":get ")
-        async with person.asked(harbour.page.go_to_name_in("launch(boat) reads ReadCache", uses=True)):
+        async with person.asked(
+            harbour.page.go_to_symbol_named_in("launch(boat) reads ReadCache", uses=True)
+        ):
             await person.sees_soon("Uses of", "launch", "ReadCache")
             await person.press(*"Read", "enter")
             await person.sees_soon("2 uses, matched by name")
@@ -163,7 +165,7 @@ async def test_from_a_text_one_goes_to_the_definition_of_a_name(root: Path, tmp_
     ],
 )
 def test_a_long_path_shows_its_end(path: str, shown: str) -> None:
-    assert shorten_at_start(path) == shown
+    assert shorten_path_at_start(path) == shown
 
 
 async def test_a_name_of_another_script_is_gone_to(root: Path, tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ async def test_a_name_of_another_script_is_gone_to(root: Path, tmp_path: Path) -
     (root / "порт.py").write_text("class Корабль:\n    pass\n")
     async with at_the_keyboard(size=(100, 30)) as person:
         harbour = Harbour(person, root, tmp_path / "cache")
-        async with person.asked(harbour.page.go_to_name_in("спусти Корабль на воду", uses=False)):
+        async with person.asked(harbour.page.go_to_symbol_named_in("спусти Корабль на воду", uses=False)):
             await person.sees_soon("class Корабль:")
             await person.press("escape")
 
@@ -179,13 +181,13 @@ async def test_a_name_of_another_script_is_gone_to(root: Path, tmp_path: Path) -
 async def test_what_cannot_be_gone_to_is_said(root: Path, tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         harbour = Harbour(person, root, tmp_path / "cache")
-        await harbour.page.go_to_name_in("capstan", uses=False)
-        await harbour.page.go_to_name_in("…", uses=False)
+        await harbour.page.go_to_symbol_named_in("capstan", uses=False)
+        await harbour.page.go_to_symbol_named_in("…", uses=False)
         assert person.heard == [
             "capstan is not a symbol in the repository map.",
             "This block has no symbols.",
         ]
-        harbour.workspace.switch_operations(None, None)
+        harbour.workspace.switch_file_and_process_operations(None, None)
         await Harbour(person, root, tmp_path / "cache", is_on=False).page.open()
         assert "repositoryMaps.enabled is off" in person.warned[-1]
 
@@ -235,7 +237,7 @@ async def test_indexing_is_reported_with_its_watcher(root: Path, tmp_path: Path)
         (root / f"many/file{number}.py").parent.mkdir(parents=True, exist_ok=True)
         (root / f"many/file{number}.py").write_text(f"def thing{number}():\n    pass\n")
     repository = MappedRepository(root, tmp_path / "cache")
-    maps = RepositoryMaps(Workspace(root, repositories=lambda cwd: repository))
+    maps = RepositoryMaps(SessionWorkspace(root, repositories=lambda cwd: repository))
     told, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def heard() -> None:
@@ -248,9 +250,9 @@ async def test_indexing_is_reported_with_its_watcher(root: Path, tmp_path: Path)
         await told.wait()
         while True:
             told.clear()
-            if repository.upkeep.build_progress() is None:
+            if repository.upkeep.index_build_progress() is None:
                 break
             await told.wait()
     assert maps.indexing_progress is None
     maps.watch_progress(lambda: None)
-    repository.close_repository()
+    repository.close_index_of_repository()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.paths import Paths
-from app.tui.features.mcp.page import McpPage
+from app.resources.paths import BayouPaths
+from app.tui.features.mcp.page import McpServersPage
 from tests.mcp.test_in_session import Desk
 from tests.mcp.test_servers import FAULTY
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -18,18 +18,18 @@ from tests.tui.pages.person import Person, at_the_keyboard
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     folder = tmp_path / "home" / "project"
     folder.mkdir(parents=True)
-    made = Desk(Paths.from_env({"HOME": str(tmp_path / "home")}, folder))
+    made = Desk(BayouPaths.from_env({"HOME": str(tmp_path / "home")}, folder))
     yield made
     await made.close()
 
 
-def page_of(desk: Desk, person: Person, opened: list[Path] | None = None) -> McpPage:
+def page_of(desk: Desk, person: Person, opened: list[Path] | None = None) -> McpServersPage:
     def edit(path: Path) -> str:
         if opened is not None:
             opened.append(path)
         return ""
 
-    return McpPage(
+    return McpServersPage(
         desk.session.mcp,
         person.ask,
         person.say,

@@ -129,26 +129,26 @@ async def test_a_name_may_have_a_level_behind_it(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         models = Models(tmp_path, person)
         await models.choice.credentials.store_key("harbour", "sk-1")
-        await models.page.select_named("harbour/tug:low")
+        await models.page.select_model_by_name("harbour/tug:low")
         assert (models.model, models.harness.session.state.thinking) == ("harbour/tug", "low")
         assert person.heard == ["Model: harbour/tug"]
         with pytest.raises(UserError, match="nobody"):
-            await models.page.select_named("nobody")
+            await models.page.select_model_by_name("nobody")
 
 
 async def test_a_level_is_chosen_for_this_session_or_for_all(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         models = Models(tmp_path, person)
         await models.choice.credentials.store_key("harbour", "sk-1")
-        await models.page.select_named("harbour/tug")
-        async with person.asked(models.page.choose_level()):
+        await models.page.select_model_by_name("harbour/tug")
+        async with person.asked(models.page.choose_thinking_level()):
             await person.press("home", "enter")
         assert models.harness.session.state.thinking == models.choice.thinking_levels[0] and person.kept == {}
-        async with person.asked(models.page.choose_level()):
+        async with person.asked(models.page.choose_thinking_level()):
             await person.press("end", "ctrl+s")
         assert person.kept == {"defaultThinkingLevel": models.choice.thinking_levels[-1]}
         with pytest.raises(UserError, match="Levels for /thinking: off, "):
-            await models.page.set_level_by_name("lots")
+            await models.page.set_thinking_level_by_name("lots")
 
 
 async def test_the_cycle_keys_go_through_what_was_chosen(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ async def test_a_model_without_thinking_levels_is_named(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         models = Models(tmp_path, person)
         await models.choice.credentials.store_key("harbour", "sk-1")
-        await models.page.select_named("harbour/barge")
+        await models.page.select_model_by_name("harbour/barge")
         person.heard.clear()
         await models.page.cycle_level()
         assert person.heard == ["barge has no thinking levels. /model selects another."]

@@ -11,12 +11,12 @@ import pytest
 from app.engine.core.model_choice import ModelChoice
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.known_providers import KNOWN_PROVIDERS, RESELLER_IDS
+from app.providers.models.known_providers import KNOWN_PROVIDERS, RESELLER_PROVIDER_IDS
 from app.providers.models.model_names import select_model
 from app.providers.models.model_vendors import is_reseller_offer
-from app.tui.features.models.page import model_rows
+from app.tui.features.models.page import model_picker_rows
 from app.values.models import Model
-from widgets.lists.filtering import RowFilter
+from widgets.lists.row_filter import ListRowFilter
 
 MAKERS = {
     "claude": ("anthropic",),
@@ -56,8 +56,8 @@ def found(query: str, keys: Mapping[str, str]) -> list[str]:
     choice = SimpleNamespace(
         catalogue=catalogue(), credentials=Credentials(Path("/nonexistent"), keys), model=None
     )
-    rows = model_rows(cast(ModelChoice, choice))
-    return [shown.row.id for shown in RowFilter(rows).apply_query(query)]
+    rows = model_picker_rows(cast(ModelChoice, choice))
+    return [shown.row.id for shown in ListRowFilter(rows).apply_query(query)]
 
 
 @pytest.mark.parametrize("query", MAKERS)
@@ -97,5 +97,9 @@ def test_a_name_on_the_command_line_means_its_makers(query: str) -> None:
 
 def test_the_makers_come_before_the_resellers_where_nothing_is_typed() -> None:
     rows = found("", {})
-    resold = [key.partition("/")[0] in RESELLER_IDS for key in rows if not key.startswith(("#", "offline/"))]
+    resold = [
+        key.partition("/")[0] in RESELLER_PROVIDER_IDS
+        for key in rows
+        if not key.startswith(("#", "offline/"))
+    ]
     assert resold == sorted(resold)

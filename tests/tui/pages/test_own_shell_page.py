@@ -5,24 +5,26 @@ from pathlib import Path
 import pytest
 
 from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.settings.effective_settings import EffectiveSettings
-from app.tui.features.settings.own_shell import OwnShellPage
 from app.tui.features.settings.page import SettingsPage
+from app.tui.features.settings.user_shell_page import UserShellDefinitionsPage
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.running.shell_settings import ShellSettings
-from tools.running.user_shell.shell_snapshot import UserShell
-from tools.workspace import Workspace
+from tools.running.user_shell.shell_snapshot import UserShellSnapshotCache
+from tools.session_workspace import SessionWorkspace
 
 
 @pytest.fixture
 def verbs(tmp_path: Path) -> ShellSnapshotSource:
-    settings = ShellSettings(shell_path="/bin/bash", user_shell=UserShell(tmp_path / "kept", tmp_path))
-    return ShellSnapshotSource(Workspace(tmp_path, shell=lambda: settings))
+    settings = ShellSettings(
+        shell_path="/bin/bash", user_shell=UserShellSnapshotCache(tmp_path / "kept", tmp_path)
+    )
+    return ShellSnapshotSource(SessionWorkspace(tmp_path, shell=lambda: settings))
 
 
-def _page(verbs: ShellSnapshotSource, person: Person) -> OwnShellPage:
-    return OwnShellPage(
+def _page(verbs: ShellSnapshotSource, person: Person) -> UserShellDefinitionsPage:
+    return UserShellDefinitionsPage(
         verbs, person.ask, clock=lambda: (seen.taken_at if (seen := verbs.current_snapshot()) else 0.0) + 190
     )
 
@@ -57,7 +59,7 @@ async def test_the_page_shows_the_shells_definitions_and_reloads_them(
 async def test_its_setting_leads_there(verbs: ShellSnapshotSource, tmp_path: Path) -> None:
     (tmp_path / ".bashrc").write_text("alias ll='ls -l'\n")
     (tmp_path / "project").mkdir()
-    effective_settings = EffectiveSettings(Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project"))
+    effective_settings = EffectiveSettings(BayouPaths.from_env({"HOME": str(tmp_path)}, tmp_path / "project"))
     async with at_the_keyboard(size=(200, 40)) as person:
         page = SettingsPage(effective_settings, person.ask, {"bash.ownShell": _page(verbs, person)})
         async with person.asked(page.open()):
@@ -72,5 +74,5 @@ async def test_its_setting_leads_there(verbs: ShellSnapshotSource, tmp_path: Pat
 
 async def test_where_it_is_not_wanted_there_is_nothing_to_see(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
-        page = OwnShellPage(ShellSnapshotSource(Workspace(tmp_path)), person.ask)
+        page = UserShellDefinitionsPage(ShellSnapshotSource(SessionWorkspace(tmp_path)), person.ask)
         assert page.one_line_summary() == ""

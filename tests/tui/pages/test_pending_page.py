@@ -4,33 +4,33 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.files.pending_changes import RequestedChange
-from app.tui.features.pending.page import PendingPage
-from app.tui.features.review.page import ReviewPage
+from app.engine.files.pending_changes import RequestedFileChange
+from app.tui.features.pending.page import StagedChangesPage
+from app.tui.features.review.page import ChangeReviewPage
 from app.values.user_errors import UserError
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
-from tools.edits.diffs import diff_texts
+from tools.edits.diffs import make_diff_of_texts
 from tools.edits.staged_actions import StagedFile
-from tools.files.mutations import content_hash
-from tools.registry import builtin_tools
+from tools.files.file_changes import hash_file_content
+from tools.tool_registry import builtin_tools
 
 
-def page_of(harness: ScriptedSession, person: Person) -> PendingPage:
-    review = ReviewPage(
+def page_of(harness: ScriptedSession, person: Person) -> StagedChangesPage:
+    review = ChangeReviewPage(
         harness.session, person.ask, person.say, person.copy, open_in_editor=lambda path, line: "no editor"
     )
-    return PendingPage(harness.session, person.ask, person.say, review.open_staged)
+    return StagedChangesPage(harness.session, person.ask, person.say, review.open_staged_changes)
 
 
 async def staged(folder: Path) -> ScriptedSession:
     harness = ScriptedSession(folder, tools=builtin_tools())
     (folder / "a.txt").write_text("one\n")
     await harness.session.pending.stage_changes(
-        "first", "mine", [RequestedChange(path="a.txt", text="two\n")]
+        "first", "mine", [RequestedFileChange(path="a.txt", text="two\n")]
     )
     await harness.session.pending.stage_changes(
-        "second", "mine", [RequestedChange(path="b.txt", text="new\n")]
+        "second", "mine", [RequestedFileChange(path="b.txt", text="new\n")]
     )
     return harness
 
@@ -84,7 +84,7 @@ async def test_the_list_follows_what_others_stage_and_answer(tmp_path: Path) -> 
     async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
         await person.sees_soon("second")
         await harness.session.pending.stage_changes(
-            "third", "mine", [RequestedChange(path="c.txt", text="new\n")]
+            "third", "mine", [RequestedFileChange(path="c.txt", text="new\n")]
         )
         await person.sees_soon("third")
         first = harness.session.pending.waiting_actions[0]
@@ -99,7 +99,7 @@ async def test_a_hunk_that_is_left_out_is_not_written(tmp_path: Path) -> None:
     old = "".join(f"line {number}\n" for number in range(40))
     new = old.replace("line 5\n", "five\n").replace("line 30\n", "thirty\n")
     (tmp_path / "a.txt").write_text(old)
-    changes = [RequestedChange(path="a.txt", text=new), RequestedChange(path="b.txt", text="new\n")]
+    changes = [RequestedFileChange(path="a.txt", text=new), RequestedFileChange(path="b.txt", text="new\n")]
     await harness.session.pending.stage_changes("both", "mine", changes)
     async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
         await person.press("enter")
@@ -128,12 +128,12 @@ def of_a_helper(harness: ScriptedSession, folder: Path) -> None:
     for name in ("a.txt", "b.txt"):
         old, new = f"{name}\n", f"{name} of the helper\n"
         (folder / name).write_text(old)
-        diff = diff_texts(name, old, new)
+        diff = make_diff_of_texts(name, old, new)
         made.append(
             StagedFile(
                 path=str(folder / name),
                 display_path=name,
-                before_hash=content_hash(old.encode()),
+                before_hash=hash_file_content(old.encode()),
                 merge_base=old.encode(),
                 new_content=new.encode(),
                 diff=diff,
@@ -174,9 +174,9 @@ async def test_a_file_is_applied_by_a_command(tmp_path: Path) -> None:
             ("apply c.txt", "has the file c.txt"),
         ):
             with pytest.raises(UserError, match=why):
-                await page.resolve_file(words)
-        await page.resolve_file("apply b.txt")
-        await page.resolve_file("discard a.txt")
+                await page.apply_staged_file(words)
+        await page.apply_staged_file("apply b.txt")
+        await page.apply_staged_file("discard a.txt")
         assert person.heard[0] == "Applied: b.txt, of general: go."
     assert (
         tmp_path / "b.txt"

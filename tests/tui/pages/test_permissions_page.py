@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from app.permits.permission_decisions import MODE_DESCRIPTIONS
+from app.permits.permission_decisions import PERMISSION_MODE_DESCRIPTIONS
 from app.providers.scripted import call, say
 from app.sessions.session_log import SessionLog
 from app.tui.features.permissions.page import PermissionsPage
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
-from tools.registry import builtin_tools
+from tools.tool_registry import builtin_tools
 
 
 def page_of(harness: ScriptedSession, person: Person) -> PermissionsPage:
@@ -55,7 +55,7 @@ async def test_each_section_has_its_columns_at_80_cells(tmp_path: Path) -> None:
     await harness.prompt("go")
     async with at_the_keyboard(size=(80, 24)) as person, person.asked(page_of(harness, person).open()):
         lines = person.sees.splitlines()
-        for words in MODE_DESCRIPTIONS.values():
+        for words in PERMISSION_MODE_DESCRIPTIONS.values():
             [line] = [line for line in lines if words in line]
             assert line.index(words) == 17
         [heads] = [line for line in lines if "Recent decisions: risk, tool, call" in line]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.engine.planning.plan_mode import PlanReply
-from app.tui.features.todos.page import PlanScreen, PlansPage
+from app.engine.planning.plan_mode import PlanApprovalReply
+from app.tui.features.todos.page import PlansPage, ProposedPlanScreen
 from app.values.events import PlanProposed, QuestionAsked
 from tests.engine.scripted_session import ScriptedSession
 from tests.support.clock import Clock
@@ -33,23 +33,23 @@ async def armed(person: Person, seconds: float = 1.2) -> None:
     """Some time goes by without keys."""
     clock: Clock = person.clock
     screen = person.terminal.screen
-    assert isinstance(screen, PlanScreen)
+    assert isinstance(screen, ProposedPlanScreen)
     for _ in range(round(seconds / 0.3)):
         clock.now += 0.3
-        screen.start_pause_when_visible()
+        screen.start_ignoring_keys_when_visible()
 
 
 @pytest.mark.parametrize(
     ("keys", "reply"),
     [
-        (["enter"], PlanReply(is_accepted=True)),
-        (["escape"], PlanReply(is_accepted=False)),
-        (["r", *"six", "enter"], PlanReply(is_accepted=False, remark="six")),
-        (["e", *"0. ", "enter"], PlanReply(is_accepted=True, plan="0. " + PLAN.plan)),
+        (["enter"], PlanApprovalReply(is_accepted=True)),
+        (["escape"], PlanApprovalReply(is_accepted=False)),
+        (["r", *"six", "enter"], PlanApprovalReply(is_accepted=False, remark="six")),
+        (["e", *"0. ", "enter"], PlanApprovalReply(is_accepted=True, plan="0. " + PLAN.plan)),
     ],
     ids=["accept", "stay", "remark", "edit"],
 )
-async def test_a_plan_is_answered_by_keys(tmp_path: Path, keys: list[str], reply: PlanReply) -> None:
+async def test_a_plan_is_answered_by_keys(tmp_path: Path, keys: list[str], reply: PlanApprovalReply) -> None:
     asked = question()
     async with (
         at_the_keyboard() as person,
@@ -72,7 +72,7 @@ async def test_keys_that_were_meant_for_the_editor_answer_nothing(tmp_path: Path
         assert not asked.answer.done() and "Give them four" in person.sees
         await armed(person, TYPING_PAUSE_SECONDS + 0.1)
         await person.press("enter")
-    assert asked.answer.result() == PlanReply(is_accepted=True)
+    assert asked.answer.result() == PlanApprovalReply(is_accepted=True)
 
 
 async def test_the_enter_of_a_text_accepts_no_plan_after_a_pause(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ async def test_the_enter_of_a_text_accepts_no_plan_after_a_pause(tmp_path: Path)
         assert not asked.answer.done()
         await armed(person, TYPING_PAUSE_SECONDS)
         await person.press("enter")
-    assert asked.answer.result() == PlanReply(is_accepted=True)
+    assert asked.answer.result() == PlanApprovalReply(is_accepted=True)
 
 
 async def test_a_question_that_is_taken_back_closes_its_page(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_nothing_typed_as_a_remark_shows_the_plan_again(tmp_path: Path) ->
         await person.sees_soon("Give them four")
         await armed(person)
         await person.press("escape")
-    assert asked.answer.result() == PlanReply(is_accepted=False)
+    assert asked.answer.result() == PlanApprovalReply(is_accepted=False)
 
 
 async def test_the_mode_is_switched_on_and_off(tmp_path: Path) -> None:

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import ScriptedAnswer, say
-from app.tui.features.review.page import ReviewPage
+from app.tui.features.review.page import ChangeReviewPage
 from app.tui.features.review.screen import ReviewScreen
-from app.undo.content_store import UndoConfig
+from app.undo.content_store import UndoStoreSettings
 from app.values.content import ToolCall, text_of
 from app.values.messages import UserMessage
 from app.values.user_errors import UserError
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 from tests.undo.test_footprints import git
-from tools.registry import builtin_tools
+from tools.tool_registry import builtin_tools
 from widgets.transcript.view import Transcript
 
 LONG = "".join(f"line {number}\n" for number in range(1, 101))
@@ -27,7 +27,7 @@ class Project:
     def __init__(self, folder: Path) -> None:
         self.folder = Path(os.path.realpath(folder)) / "project"
         self.folder.mkdir()
-        place = UndoConfig(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
+        place = UndoStoreSettings(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
         self.harness = ScriptedSession(folder, tools=builtin_tools(), cwd=self.folder, undo=place)
         self.edited: list[tuple[str, int]] = []
         self.problem = ""
@@ -40,8 +40,8 @@ class Project:
         self.harness.script.responses += [ScriptedAnswer(blocks=blocks), say("done")]
         await self.harness.prompt(text)
 
-    def page(self, person: Person) -> ReviewPage:
-        return ReviewPage(
+    def page(self, person: Person) -> ChangeReviewPage:
+        return ChangeReviewPage(
             self.harness.session, person.ask, person.say, person.copy, open_in_editor=self._edit
         )
 

@@ -2,23 +2,23 @@
 
 from pathlib import Path
 
-from app.resources.paths import Paths
-from app.resources.settings.settings_agent import RuleSettings
-from app.tui.features.rules.page import RulesPage
+from app.resources.paths import BayouPaths
+from app.resources.settings.settings_agent import AgentRuleSettings
+from app.tui.features.rules.page import AgentRulesPage
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
 def page_of(
     folder: Path,
     person: Person,
-    settings: RuleSettings = RuleSettings(),  # noqa: B008  (frozen)
+    settings: AgentRuleSettings = AgentRuleSettings(),  # noqa: B008  (frozen)
     *,
     is_trusted: bool = True,
-) -> RulesPage:
+) -> AgentRulesPage:
     project = folder / "home" / "project"
     project.mkdir(parents=True, exist_ok=True)
-    paths = Paths.from_env({"HOME": str(folder / "home")}, project)
-    return RulesPage(
+    paths = BayouPaths.from_env({"HOME": str(folder / "home")}, project)
+    return AgentRulesPage(
         lambda: paths, person.ask, person.say, settings=lambda: settings, is_trusted=lambda: is_trusted
     )
 
@@ -50,7 +50,7 @@ async def test_rules_stand_by_what_becomes_of_them_with_the_reason(tmp_path: Pat
 async def test_where_there_are_none_it_says_where_they_lie(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         await page_of(tmp_path, person, is_trusted=False).open()
-        await page_of(tmp_path, person, RuleSettings(enabled=False)).open()
+        await page_of(tmp_path, person, AgentRuleSettings(enabled=False)).open()
         assert person.heard == [
             "No rules found. Put rule files into .bayou/rules or ~/.bayou/agent/rules. Project rules apply after "
             "you trust the project: /trust.",

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.providers.scripted import say
-from app.tui.features.permissions.secrets import SecretsPage
+from app.tui.features.permissions.secrets import MaskedSecretsPage
 from app.values.content import text_of
 from tests.engine.scripted_session import ScriptedSession
 from tests.masking.examples import SHAPED
@@ -15,7 +15,9 @@ TOKEN = SHAPED["github-token"]
 async def test_one_key_marks_a_false_alarm(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("one"), say("two"))
     async with at_the_keyboard() as person:
-        page = SecretsPage(harness.session.secrets, harness.session.resend_unmasked, person.ask, person.say)
+        page = MaskedSecretsPage(
+            harness.session.secrets, harness.session.resend_unmasked, person.ask, person.say
+        )
         await page.open()
         assert person.heard == ["No secrets were masked in this session."]
         await harness.prompt(f"Use {TOKEN}")
@@ -31,7 +33,7 @@ async def test_a_masked_prompt_is_sent_again_unmasked(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("one"), say("two"))
     await harness.prompt(f"Use {TOKEN}")
     async with at_the_keyboard() as person:
-        await SecretsPage(
+        await MaskedSecretsPage(
             harness.session.secrets, harness.session.resend_unmasked, person.ask, person.say
         ).unmask()
         await harness.session.wait_until_idle()

@@ -9,7 +9,7 @@ import pytest
 
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import say
-from app.sessions.index.background_indexing import BackgroundIndexer
+from app.sessions.index.background_indexing import BackgroundSessionIndexer
 from app.sessions.session_log import SessionLog
 from app.tui.features.sessions.page import SessionsPage
 from app.values.entries import MessageEntry
@@ -47,7 +47,7 @@ class Sessions:
         self.harness = ScriptedSession(home, *answers)
         self.opened: list[Path] = []
         self.is_wanted = True
-        self.texts = BackgroundIndexer(lambda: self.harness.places.sessions_root)
+        self.texts = BackgroundSessionIndexer(lambda: self.harness.places.sessions_root)
         self.page = SessionsPage(
             self.harness.session,
             self.harness.places,
@@ -183,15 +183,15 @@ async def test_a_file_is_brought_in_by_its_path_or_id(home: Path) -> None:
     async with at_the_keyboard() as person:
         sessions = Sessions(home, person)
         path = a_session(home, "from a friend")
-        await sessions.page.import_file(str(path))
+        await sessions.page.import_session_file(str(path))
         assert sessions.opened == [path] and person.heard[0].startswith("Imported and opened: ")
         sessions.is_wanted = False
-        await sessions.page.import_file(path.stem.rpartition("_")[2])
+        await sessions.page.import_session_file(path.stem.rpartition("_")[2])
         assert sessions.opened == [path, path] and len(person.heard) == 1
         with pytest.raises(UserError, match="nowhere"):
-            await sessions.page.import_file("nowhere.jsonl")
+            await sessions.page.import_session_file("nowhere.jsonl")
         with pytest.raises(UserError, match="/import FILE copies a session file"):
-            await sessions.page.import_file("")
+            await sessions.page.import_session_file("")
 
 
 async def test_names_counts_copies_and_exports_are_told(home: Path) -> None:
@@ -202,7 +202,7 @@ async def test_names_counts_copies_and_exports_are_told(home: Path) -> None:
         told: list[Callable[[], Awaitable[None]]] = [
             lambda: page.rename_session("Harbour"),
             lambda: page.rename_session(""),
-            page.show_counts,
+            page.show_session_counts,
             page.clone_session,
             lambda: page.export_session("out.md"),
         ]

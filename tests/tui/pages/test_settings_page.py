@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.features.settings.page import SettingsPage, ThemePage
 from app.values.user_errors import UserError
@@ -13,12 +13,12 @@ from tests.tui.pages.person import Person, at_the_keyboard
 
 
 @pytest.fixture
-def paths(tmp_path: Path) -> Paths:
+def paths(tmp_path: Path) -> BayouPaths:
     (tmp_path / "project").mkdir()
-    return Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project")
+    return BayouPaths.from_env({"HOME": str(tmp_path)}, tmp_path / "project")
 
 
-def said(paths: Paths) -> dict[str, object]:
+def said(paths: BayouPaths) -> dict[str, object]:
     return json.loads(paths.settings_file.read_text())
 
 
@@ -29,14 +29,14 @@ async def changed(effective_settings: EffectiveSettings, name: str, *keys: str, 
         await person.press("escape")
 
 
-async def test_a_choice_goes_to_the_next_value_in_the_persons_own_file_and_at_once(paths: Paths) -> None:
+async def test_a_choice_goes_to_the_next_value_in_the_persons_own_file_and_at_once(paths: BayouPaths) -> None:
     effective_settings = EffectiveSettings(paths)
     await changed(effective_settings, "interruptMode", "enter", sees="saved")
     assert said(paths) == {"interruptMode": "immediate"}
     assert effective_settings.settings.interaction.interrupt_mode == "immediate"
 
 
-async def test_the_theme_is_chosen_among_the_installed_ones(paths: Paths) -> None:
+async def test_the_theme_is_chosen_among_the_installed_ones(paths: BayouPaths) -> None:
     effective_settings = EffectiveSettings(paths)
     async with at_the_keyboard() as person:
         page = SettingsPage(effective_settings, person.ask, themes=lambda: ("day", "night"))
@@ -48,7 +48,7 @@ async def test_the_theme_is_chosen_among_the_installed_ones(paths: Paths) -> Non
     assert said(paths) == {"theme": "night"}
 
 
-async def test_delete_is_about_the_row_where_the_filter_has_nothing_to_delete(paths: Paths) -> None:
+async def test_delete_is_about_the_row_where_the_filter_has_nothing_to_delete(paths: BayouPaths) -> None:
     effective_settings = EffectiveSettings(paths)
     await changed(effective_settings, "interruptMode", "enter", sees="immediate")
     await changed(effective_settings, "interruptMode", "home", "delete", sees="› nterruptMode")
@@ -57,7 +57,7 @@ async def test_delete_is_about_the_row_where_the_filter_has_nothing_to_delete(pa
     assert said(paths) == {}
 
 
-async def test_a_changed_value_is_marked_with_its_default_and_one_key_sets_it_back(paths: Paths) -> None:
+async def test_a_changed_value_is_marked_with_its_default_and_one_key_sets_it_back(paths: BayouPaths) -> None:
     async with (
         at_the_keyboard(size=(120, 30)) as person,
         person.asked(SettingsPage(EffectiveSettings(paths), person.ask).open()),
@@ -75,7 +75,7 @@ async def test_a_changed_value_is_marked_with_its_default_and_one_key_sets_it_ba
     assert said(paths) == {}
 
 
-async def test_the_arrows_are_named_only_while_they_change_values(paths: Paths) -> None:
+async def test_the_arrows_are_named_only_while_they_change_values(paths: BayouPaths) -> None:
     async with (
         at_the_keyboard(size=(120, 30)) as person,
         person.asked(SettingsPage(EffectiveSettings(paths), person.ask).open()),
@@ -86,7 +86,7 @@ async def test_the_arrows_are_named_only_while_they_change_values(paths: Paths) 
         await person.press("escape")
 
 
-async def test_what_does_not_fit_is_reported_and_not_written(paths: Paths) -> None:
+async def test_what_does_not_fit_is_reported_and_not_written(paths: BayouPaths) -> None:
     effective_settings = EffectiveSettings(paths)
     async with at_the_keyboard() as person, person.asked(SettingsPage(effective_settings, person.ask).open()):
         await person.press(*"keepRecentTokens", "enter")
@@ -96,7 +96,7 @@ async def test_what_does_not_fit_is_reported_and_not_written(paths: Paths) -> No
         await person.press("escape", "escape")
 
 
-async def test_what_the_project_says_otherwise_counts_for_this_session(paths: Paths) -> None:
+async def test_what_the_project_says_otherwise_counts_for_this_session(paths: BayouPaths) -> None:
     own = paths.cwd / ".bayou" / "settings.json"
     own.parent.mkdir()
     own.write_text('{"interruptMode": "wait"}')
@@ -108,7 +108,7 @@ async def test_what_the_project_says_otherwise_counts_for_this_session(paths: Pa
     assert said(paths) == {"interruptMode": "immediate"}
 
 
-async def test_ignored_parts_of_a_value_are_shown_beside_it(paths: Paths) -> None:
+async def test_ignored_parts_of_a_value_are_shown_beside_it(paths: BayouPaths) -> None:
     paths.settings_file.parent.mkdir(parents=True)
     paths.settings_file.write_text(
         '{"bash": {"interceptor": {"rules": [{"pattern": "(", "tool": "bash", "message": "never"}]}}}'

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from app.extensions.registrations import ExtensionProblem, ExtensionStatus
-from app.tui.features.blocks.page import BlockPage
+from app.extensions.extension_registrations import ExtensionProblem, ExtensionStatus
+from app.tui.features.blocks.page import TranscriptBlockPage
 from app.tui.features.extensions.page import show_extensions
-from app.tui.features.keys.page import KeysPage
+from app.tui.features.keys.page import KeysAndCommandsPage
 from app.tui.features.keys.screens import SCREEN_BINDING_GROUPS
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.keymap import read_key_map
+from app.tui.keys.keymap import read_user_key_map
 from tests.tui.keys_pressed import PAGE_KEYS
 from tests.tui.pages.person import Person, at_the_keyboard
-from tools.results import Card, MapBlock, MapSymbol, TextBlock
-from widgets.transcript.blocks import CardBlock
+from tools.tool_result_values import Card, MapBlock, MapSymbol, TextBlock
+from widgets.transcript.transcript_blocks import ToolCallBlock
 from widgets.transcript.view import Transcript
 
 
@@ -36,8 +36,10 @@ class Block:
     def __init__(self, person: Person, transcript: Transcript) -> None:
         self.own: list[str] = []
         """Blocks for which an extension has a widget."""
-        transcript.add(CardBlock(id="card", card=Card(title="read", blocks=(TextBlock(text="all of it"),))))
-        self.page = BlockPage(
+        transcript.add(
+            ToolCallBlock(id="card", card=Card(title="read", blocks=(TextBlock(text="all of it"),)))
+        )
+        self.page = TranscriptBlockPage(
             transcript, person.ask, person.write, person.copy, cwd=Path("/p"), show_widget=self._show_widget
         )
 
@@ -83,7 +85,7 @@ async def test_a_symbol_of_a_map_becomes_a_request_or_a_place() -> None:
 class Keys:
     """The page of keys over a file of one's own."""
 
-    def __init__(self, file: Path, person: Person, *, tells_alt: bool = True) -> None:
+    def __init__(self, file: Path, person: Person, *, reports_alt_separately: bool = True) -> None:
         self.file = file
         self.done: list[str] = []
         self.table = ActionTable(
@@ -93,7 +95,7 @@ class Keys:
             {"tides": "[day]"},
             {"tides": "Sea"},
         )
-        self.page = KeysPage(
+        self.page = KeysAndCommandsPage(
             self.table,
             person.ask,
             person.write,
@@ -101,11 +103,11 @@ class Keys:
             reload_keys=self._read,
             run_action=self._do,
             recent_actions=[],
-            tells_alt=lambda: tells_alt,
+            reports_alt_separately=lambda: reports_alt_separately,
         )
 
     def _read(self) -> None:
-        self.table.user_keymap = read_key_map(self.file, self.table.binding_groups)
+        self.table.user_keymap = read_user_key_map(self.file, self.table.binding_groups)
 
     async def _do(self, action: str) -> None:
         self.done.append(action)
@@ -125,11 +127,11 @@ async def test_an_action_gets_another_key_and_its_default_back(tmp_path: Path) -
 
 async def test_the_list_of_keys_names_the_plain_key_where_alt_may_be_an_escape(tmp_path: Path) -> None:
     async with at_the_keyboard(size=(120, 30)) as person:
-        for tells_alt in (True, False):
-            keys = Keys(tmp_path / "keybindings.json", person, tells_alt=tells_alt)
+        for reports_alt_separately in (True, False):
+            keys = Keys(tmp_path / "keybindings.json", person, reports_alt_separately=reports_alt_separately)
             async with person.asked(keys.page.show_keys()):
                 await person.press(*"app.approval.once")
-                assert ("unclear in this terminal: press y" in person.sees) is not tells_alt
+                assert ("unclear in this terminal: press y" in person.sees) is not reports_alt_separately
                 await person.press("escape", "escape")
 
 

@@ -8,35 +8,35 @@ import pytest
 from app.providers.model_stream import RequestContext
 from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.resources.settings.effective_settings import EffectiveSettings
-from app.tui.entry_texts import entry_title
-from app.tui.features.review.page import ReviewPage
-from app.tui.features.tree.entries import TreeEntries, entry_heading, full_entry_text
-from app.tui.features.tree.page import TreePage
-from app.tui.features.undo.page import FilesPage
+from app.tui.entry_texts import session_entry_title
+from app.tui.features.review.page import ChangeReviewPage
+from app.tui.features.tree.entries import SessionTreeEntries, full_session_entry_text, session_entry_heading
+from app.tui.features.tree.page import SessionTreePage
+from app.tui.features.undo.page import FileRestorePage
 from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, CustomMessageEntry
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
-from tools.registry import builtin_tools
-from widgets.screens.preview import Preview
-from widgets.status.input_guard import MIN_VISIBLE_SECONDS
+from tools.tool_registry import builtin_tools
+from widgets.screens.preview_pane import Preview
+from widgets.status.input_guard import MIN_QUESTION_VISIBLE_SECONDS
 
 SIZE = (120, 40)
 
 
 def tree_of(
     harness: ScriptedSession, person: Person, effective_settings: EffectiveSettings | None = None
-) -> TreePage:
+) -> SessionTreePage:
     counts = effective_settings or harness.effective_settings
-    return TreePage(
+    return SessionTreePage(
         harness.session,
         person.ask,
         person.say,
         person.write,
         person.copy,
-        files=FilesPage(harness.session, person.ask, person.say),
-        review=ReviewPage(
+        files=FileRestorePage(harness.session, person.ask, person.say),
+        review=ChangeReviewPage(
             harness.session, person.ask, person.say, person.copy, open_in_editor=lambda path, line: ""
         ).open,
         show_progress=person.show_progress.append,
@@ -46,7 +46,7 @@ def tree_of(
 
 
 def entry_of(harness: ScriptedSession, title: str) -> str:
-    return next(one.id for one in harness.session.log.entries if entry_title(one) == title)
+    return next(one.id for one in harness.session.log.entries if session_entry_title(one) == title)
 
 
 async def two_branches(folder: Path, *answers: Any) -> ScriptedSession:
@@ -72,7 +72,7 @@ async def test_an_answer_is_forked_from_before_its_prompt(tmp_path: Path) -> Non
         await person.sees_soon("Fork from here")
         question = person.sees.split("Starts a new session before this prompt")[1]
         assert "third" in question and "the third answer" not in question
-        person.clock.now += MIN_VISIBLE_SECONDS
+        person.clock.now += MIN_QUESTION_VISIBLE_SECONDS
         await person.press("escape", "escape")
 
 
@@ -110,11 +110,11 @@ async def test_a_fork_is_asked_for_and_begins_a_new_file(tmp_path: Path) -> None
             assert "Fork from here" in person.sees
             await person.press("escape")
             assert "Fork from here" in person.sees  # it takes no key for a moment
-            person.clock.now += MIN_VISIBLE_SECONDS
+            person.clock.now += MIN_QUESTION_VISIBLE_SECONDS
             await person.press("escape")
             assert "Session tree" in person.sees and harness.session.log.path == before
             await person.press("f")
-            person.clock.now += MIN_VISIBLE_SECONDS
+            person.clock.now += MIN_QUESTION_VISIBLE_SECONDS
             await person.press("1")
         await person.until(lambda: harness.session.log.path != before)
         await person.until(lambda: person.written == ["third"])
@@ -161,19 +161,19 @@ async def test_a_failed_answer_says_why(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, fail("the key is not valid", status=401))
     await harness.prompt("go")
     entry = harness.session.log.path_to()[-1]
-    assert full_entry_text(entry) == "failed: the key is not valid"
-    assert entry_title(entry) == "answer failed: the key is not valid"
+    assert full_session_entry_text(entry) == "failed: the key is not valid"
+    assert session_entry_title(entry) == "answer failed: the key is not valid"
 
 
 async def test_badges_summarise_a_branch(tmp_path: Path) -> None:
     writes = call("write", path="notes.md", content="x") + say("writing")
     harness = ScriptedSession(tmp_path, writes, say("done"), tools=builtin_tools())
     await harness.prompt("write it")
-    entries = TreeEntries(harness.session.log, harness.session.tools)
+    entries = SessionTreeEntries(harness.session.log, harness.session.tools)
     badges = [
         badge.text
-        for bare in entries.entries_without_texts()
-        for badge in entries.describe_entry(bare).badges
+        for bare in entries.tree_entries_without_texts()
+        for badge in entries.tree_entry_with_text(bare).badges
     ]
     assert "± notes.md" in badges
 
@@ -203,7 +203,7 @@ async def test_a_branch_is_merged_as_a_summary(tmp_path: Path) -> None:
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(tree_of(harness, person).open()):
             await person.press("left_square_bracket", "left_square_bracket", "m")
-            person.clock.now += MIN_VISIBLE_SECONDS
+            person.clock.now += MIN_QUESTION_VISIBLE_SECONDS
             await person.press("1")
         await person.until(lambda: person.show_progress == [""])
         [entry] = [one for one in harness.session.log.path_to() if isinstance(one, BranchSummaryEntry)]
@@ -287,6 +287,6 @@ async def test_with_summaries_off_no_question_is_asked(tmp_path: Path) -> None:
 def test_what_bayou_wrote_for_the_model_is_no_extensions_and_a_cell_is_the_persons() -> None:
     def said(kind: str) -> str:
         entry = CustomMessageEntry(id="a", parent_id=None, custom_type=kind, content="x", display=True)
-        return entry_heading(entry).split(" · ")[0]
+        return session_entry_heading(entry).split(" · ")[0]
 
     assert (said(CELL_ENTRY_TYPE), said("file-map")) == ("Your cell", "Hidden message to the model")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.paths import Paths
-from app.resources.trust.project_trust import TrustQuestion, decide_trust
-from app.tui.features.extensions.trust import ask_trust
-from app.tui.features.extensions.trust_screen import GRACE_SECONDS
+from app.resources.paths import BayouPaths
+from app.resources.trust.project_trust import TrustQuestion, decide_project_trust
+from app.tui.features.extensions.trust import ask_project_trust
+from app.tui.features.extensions.trust_screen import TRUST_KEY_GRACE_SECONDS
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
@@ -19,20 +19,20 @@ class Folder:
         self.settings = home / "project" / ".bayou" / "settings.json"
         self.settings.parent.mkdir(parents=True)
         self.settings.write_text('{"interruptMode": "immediate"}')
-        self.paths = Paths.from_env({"HOME": str(home)}, home / "project")
+        self.paths = BayouPaths.from_env({"HOME": str(home)}, home / "project")
         self.answers: list[bool] = []
 
     @property
     def is_trusted(self) -> bool:
-        return decide_trust(self.paths, can_ask=False).is_trusted
+        return decide_project_trust(self.paths, can_ask=False).is_trusted
 
     async def _apply(self, question: TrustQuestion, is_trusted: bool) -> bool:
         self.answers.append(is_trusted)
         return True
 
     async def ask(self, person: Person) -> None:
-        earlier = decide_trust(self.paths, can_ask=False).question
-        await ask_trust(
+        earlier = decide_project_trust(self.paths, can_ask=False).question
+        await ask_project_trust(
             self.paths, earlier, person.ask, person.say, self._apply, home=self.home, clock=person.clock
         )
 
@@ -46,7 +46,7 @@ async def test_trusting_has_a_separate_key_and_is_stored(folder: Folder) -> None
     async with at_the_keyboard() as person:
         async with person.asked(folder.ask(person)):
             assert "Trust this project?" in person.sees and "interruptMode" in person.sees
-            person.clock.now += GRACE_SECONDS
+            person.clock.now += TRUST_KEY_GRACE_SECONDS
             await person.press("ctrl+y")
         assert folder.answers == [True] and folder.is_trusted
         assert "is trusted" in person.heard[0]
@@ -81,7 +81,7 @@ async def test_what_changes_while_it_is_read_is_not_trusted(folder: Folder) -> N
     async with at_the_keyboard() as person:
         async with person.asked(folder.ask(person)):
             folder.settings.write_text('{"shellCommandPrefix": "touch it;"}')
-            person.clock.now += GRACE_SECONDS
+            person.clock.now += TRUST_KEY_GRACE_SECONDS
             await person.press("ctrl+y")
         assert folder.answers == [] and not folder.is_trusted
         assert person.heard == [

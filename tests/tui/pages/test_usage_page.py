@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.tree.session_paths import SessionPaths
-from app.sessions.session_library import session_folder
+from app.sessions.session_library import session_folder_of_project
 from app.sessions.session_log import SessionLog
 from app.tui.features.usage.page import UsagePage
 from tests.sessions.make_entries import user_entry
@@ -28,7 +28,7 @@ def root(tmp_path: Path) -> Path:
         ("oars", "shorten the oars", (answered(20_000, at=NOW, cost=1),)),
     ):
         folder = tmp_path / project
-        log = SessionLog.create(session_folder(tmp_path / "sessions", folder), folder)
+        log = SessionLog.create(session_folder_of_project(tmp_path / "sessions", folder), folder)
         log.append(user_entry(words))
         for entry in entries:
             log.append(entry)

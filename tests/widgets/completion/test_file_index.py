@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tools.searching.ripgrep import find_bundled_ripgrep
-from widgets.completion.file_index import PATHS_PER_BLOCK, FileIndex, FoundFile, _PathBlock
-from widgets.completion.frecency import FRECENCY_HALF_LIFE, Frecency
+from widgets.completion.file_index import PATHS_PER_INDEX_BLOCK, FileIndex, FoundFile, _PathBlock
+from widgets.completion.frecency import FRECENCY_HALF_LIFE, PathFrecency
 
 RG = find_bundled_ripgrep() or "rg"
 """As bayou finds it: it brings its own."""
@@ -74,11 +74,11 @@ async def test_characters_apart_and_other_letters(tree: Path) -> None:
 
 async def test_what_was_chosen_lately_comes_first(tree: Path) -> None:
     now = [1000.0]
-    frecency = Frecency(clock=lambda: now[0])
+    frecency = PathFrecency(clock=lambda: now[0])
     index = FileIndex(tree, frecency=frecency, rg=RG)
     await index.refresh_files()
-    frecency.record_choice("tests/test_parser.py")
-    frecency.record_choice("tests/test_parser.py")
+    frecency.record_chosen_path("tests/test_parser.py")
+    frecency.record_chosen_path("tests/test_parser.py")
     assert (await find(index, "parser"))[0].path == "tests/test_parser.py"
     assert (await find(index, ""))[0].path == "tests/test_parser.py"
     now[0] += FRECENCY_HALF_LIFE
@@ -115,9 +115,10 @@ async def test_others_get_their_turn_while_it_searches(tmp_path: Path) -> None:
     index = FileIndex(tmp_path, rg=RG)
     await index.refresh_files()
 
-    names = [f"folder_{number % 97}/module_{number}.py" for number in range(PATHS_PER_BLOCK * 60)]
+    names = [f"folder_{number % 97}/module_{number}.py" for number in range(PATHS_PER_INDEX_BLOCK * 60)]
     index._blocks = [
-        _PathBlock(names[at : at + PATHS_PER_BLOCK]) for at in range(0, len(names), PATHS_PER_BLOCK)
+        _PathBlock(names[at : at + PATHS_PER_INDEX_BLOCK])
+        for at in range(0, len(names), PATHS_PER_INDEX_BLOCK)
     ]
     turns = 0
 

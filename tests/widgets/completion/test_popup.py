@@ -11,26 +11,33 @@ from textual.pilot import Pilot
 from tests.widgets.completion.test_file_index import RG
 from tests.widgets.host import Host, screen_text
 from tests.widgets.typing import type_text
-from widgets.completion.commands import CommandCompletions, CommandRow
+from widgets.completion.command_completions import CommandCompletionSource, SlashCommandRow
+from widgets.completion.completion_popup import CompletionPopup
+from widgets.completion.completion_source import (
+    CompletionRequest,
+    CompletionResult,
+    CompletionSource,
+    CompletionSuggestion,
+)
+from widgets.completion.file_completions import FileCompletionSource, SymbolRow, TabPathCompletionSource
 from widgets.completion.file_index import FileIndex
-from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
-from widgets.completion.popup import CompletionPopup
-from widgets.completion.source import CompletionRequest, Completions, CompletionSource, Suggestion
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_editor import PromptEditor
 
-LEVELS = [Suggestion(text=level, kind="argument", sends_prompt=True) for level in ("off", "low", "high")]
+LEVELS = [
+    CompletionSuggestion(text=level, kind="argument", sends_prompt=True) for level in ("off", "low", "high")
+]
 COMMANDS = (
-    CommandRow(name="model", description="choose a model", argument_hint="[name]"),
-    CommandRow(name="thinking", description="how long to think", arguments=lambda typed: LEVELS),
-    CommandRow(name="fork", description="go on from an older prompt"),
-    CommandRow(name="import", description="open a file", argument_hint="<path>", needs_argument=True),
+    SlashCommandRow(name="model", description="choose a model", argument_hint="[name]"),
+    SlashCommandRow(name="thinking", description="how long to think", arguments=lambda typed: LEVELS),
+    SlashCommandRow(name="fork", description="go on from an older prompt"),
+    SlashCommandRow(name="import", description="open a file", argument_hint="<path>", needs_argument=True),
 )
 
 
 class PopupHost(Host):
     def __init__(self, *sources: CompletionSource) -> None:
         self.editor = PromptEditor()
-        self.popup = CompletionPopup(self.editor, sources or [CommandCompletions(lambda: COMMANDS)])
+        self.popup = CompletionPopup(self.editor, sources or [CommandCompletionSource(lambda: COMMANDS)])
         super().__init__(lambda: [self.popup, self.editor])
         self.sent: list[str] = []
 
@@ -90,8 +97,8 @@ async def test_enter_runs_no_command_that_what_was_typed_only_resembles() -> Non
 
 
 async def test_a_skill_is_run_by_what_stands_behind_the_colon() -> None:
-    rows = (CommandRow(name="skill:commit"), CommandRow(name="scoped-models"))
-    app = PopupHost(CommandCompletions(lambda: rows))
+    rows = (SlashCommandRow(name="skill:commit"), SlashCommandRow(name="scoped-models"))
+    app = PopupHost(CommandCompletionSource(lambda: rows))
     async with app.run_test() as pilot:
         await type_text(pilot, "/com")
         await labels(pilot, app)
@@ -139,12 +146,12 @@ async def test_escape_closes_it_until_another_word() -> None:
         assert await labels(pilot, app)
 
 
-class SlowCommands(CommandCompletions):
+class SlowCommands(CommandCompletionSource):
     """Answers the first question, and the others never."""
 
     asked = 0
 
-    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[CompletionResult]:
         self.asked += 1
         if self.asked > 1:
             await asyncio.Event().wait()
@@ -180,7 +187,7 @@ def folder(tmp_path: Path) -> Path:
 async def test_at_lists_files_and_puts_one_in(folder: Path) -> None:
     index = FileIndex(folder, rg=RG)
     await index.refresh_files()
-    app = PopupHost(FileCompletions(index))
+    app = PopupHost(FileCompletionSource(index))
     async with app.run_test() as pilot:
         await type_text(pilot, "look at @pars")
         assert await labels(pilot, app) == ["src/parser.py"]
@@ -192,7 +199,7 @@ async def test_at_lists_files_and_puts_one_in(folder: Path) -> None:
 async def test_a_file_with_a_blank_is_quoted(folder: Path) -> None:
     index = FileIndex(folder, rg=RG)
     await index.refresh_files()
-    app = PopupHost(FileCompletions(index))
+    app = PopupHost(FileCompletionSource(index))
     async with app.run_test() as pilot:
         await type_text(pilot, "@notes")
         await labels(pilot, app)
@@ -219,7 +226,7 @@ async def test_files_of_added_folders_are_found_by_their_absolute_paths(tmp_path
 async def test_a_folder_lets_one_go_on(folder: Path) -> None:
     index = FileIndex(folder, rg=RG)
     await index.refresh_files()
-    app = PopupHost(FileCompletions(index))
+    app = PopupHost(FileCompletionSource(index))
     async with app.run_test() as pilot:
         await type_text(pilot, "@src")
         await labels(pilot, app)
@@ -229,7 +236,7 @@ async def test_a_folder_lets_one_go_on(folder: Path) -> None:
 
 
 async def test_an_address_is_no_file(folder: Path) -> None:
-    app = PopupHost(FileCompletions(FileIndex(folder, rg=RG)))
+    app = PopupHost(FileCompletionSource(FileIndex(folder, rg=RG)))
     async with app.run_test() as pilot:
         await type_text(pilot, "mail me@example")
         assert await labels(pilot, app) == []
@@ -245,7 +252,7 @@ async def test_symbols_of_a_file(folder: Path) -> None:
 
     index = FileIndex(folder, rg=RG)
     await index.refresh_files()
-    app = PopupHost(FileCompletions(index, symbols=symbols))
+    app = PopupHost(FileCompletionSource(index, symbols=symbols))
     async with app.run_test() as pilot:
         await type_text(pilot, "@src/parser.py:pa")
         assert await labels(pilot, app) == ["parse", "Parser"]
@@ -261,7 +268,7 @@ async def test_symbols_of_a_file(folder: Path) -> None:
 
 
 async def test_tab_completes_paths_from_the_disk(folder: Path) -> None:
-    app = PopupHost(PathCompletions(lambda: folder))
+    app = PopupHost(TabPathCompletionSource(lambda: folder))
     async with app.run_test() as pilot:
         await type_text(pilot, "cat sr")
         await pilot.press("tab")
@@ -277,10 +284,10 @@ async def test_a_source_that_fails_only_gives_nothing() -> None:
         def accepts(self, request: CompletionRequest) -> bool:
             return True
 
-        async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        async def complete(self, request: CompletionRequest) -> AsyncIterator[CompletionResult]:
             if request.line:
                 raise RuntimeError("no luck")
-            yield Completions(start=0, end=0)
+            yield CompletionResult(start=0, end=0)
 
     app = PopupHost(Broken())
     async with app.run_test() as pilot:
@@ -295,9 +302,9 @@ async def test_an_answer_that_comes_too_late_is_dropped() -> None:
         def accepts(self, request: CompletionRequest) -> bool:
             return request.before.startswith("x")
 
-        async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        async def complete(self, request: CompletionRequest) -> AsyncIterator[CompletionResult]:
             await asyncio.Event().wait()
-            yield Completions(start=0, end=1, items=(Suggestion(text="never"),))
+            yield CompletionResult(start=0, end=1, items=(CompletionSuggestion(text="never"),))
 
     app = PopupHost(Slow())
     async with app.run_test() as pilot:
@@ -316,11 +323,14 @@ class _OnlyAtFirst:
     def accepts(self, request: CompletionRequest) -> bool:
         return request.before.startswith("f")
 
-    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[CompletionResult]:
         if request.column > 1:
             await asyncio.Event().wait()
-        items = (Suggestion(text="fathoms", text_after=""), Suggestion(text="fog", text_after=""))
-        yield Completions(start=0, end=1, items=items)
+        items = (
+            CompletionSuggestion(text="fathoms", text_after=""),
+            CompletionSuggestion(text="fog", text_after=""),
+        )
+        yield CompletionResult(start=0, end=1, items=items)
 
 
 @pytest.mark.parametrize(
@@ -358,8 +368,8 @@ async def test_a_symbol_of_the_whole_repository(tmp_path: Path) -> None:
         yield rows.get(name, [])
 
     index = FileIndex(tmp_path, rg=RG)
-    index.frecency.record_choice("other.py")
-    app = PopupHost(FileCompletions(index, repository_symbols=everywhere))
+    index.frecency.record_chosen_path("other.py")
+    app = PopupHost(FileCompletionSource(index, repository_symbols=everywhere))
     async with app.run_test() as pilot:
         await type_text(pilot, "see @:launch")
         assert await labels(pilot, app) == ["launch", "launch_all"]
@@ -376,7 +386,7 @@ async def test_symbols_that_become_known_later_are_offered_without_another_key(t
         await more.wait()
         yield [("other.py", SymbolRow(name="launch", kind="function", first_line=1))]
 
-    app = PopupHost(FileCompletions(FileIndex(tmp_path, rg=RG), repository_symbols=everywhere))
+    app = PopupHost(FileCompletionSource(FileIndex(tmp_path, rg=RG), repository_symbols=everywhere))
     async with app.run_test() as pilot:
         await type_text(pilot, "see @:launch")
         assert not app.popup.is_open

@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 
 from tests.widgets.host import Host
 from widgets.editor.line_input import LineInput
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_editor import PromptEditor
 
 
 async def send(pilot: Pilot[None], data: str) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widgets.editor.graphemes import line_graphemes
-from widgets.editor.layout import TextLayout, _wrap_slowly, wrap_line
+from widgets.editor.text_layout import TextLayout, _wrap_slowly, wrap_line
 
 LINES = st.text(alphabet="ab  \té漢👩‍🚀\u0301", max_size=40)
 ASCII = st.text(alphabet="abc   -", max_size=60)
@@ -38,7 +38,7 @@ def test_every_place_leads_back_to_its_position(lines: list[str], width: int) ->
     for number, line in enumerate(lines):
         for grapheme in line_graphemes(line):
             if grapheme.cells or line[grapheme.start] == "\t":
-                row, cell = layout.row_and_cell_of((number, grapheme.start))
+                row, cell = layout.row_and_cell_of_position((number, grapheme.start))
                 assert layout.position_at(row, cell) == (number, grapheme.start)
                 assert cell < width
 
@@ -52,20 +52,20 @@ def test_a_blank_hangs_into_the_column_of_the_caret() -> None:
 def test_the_caret_behind_a_full_row_has_a_place() -> None:
     layout = TextLayout()
     layout.update(["hello"], 6, {})
-    assert layout.row_and_cell_of((0, 5)) == (0, 5)
+    assert layout.row_and_cell_of_position((0, 5)) == (0, 5)
     layout.update(["hello "], 6, {})
-    assert layout.row_and_cell_of((0, 6)) == (1, 0)
+    assert layout.row_and_cell_of_position((0, 6)) == (1, 0)
 
 
 def test_wide_characters_are_measured_by_cells() -> None:
     layout = TextLayout()
     layout.update(["漢字漢字"], 5, {})
     assert [row.end for row in layout.rows] == [2, 4]
-    assert layout.row_and_cell_of((0, 1)) == (0, 2)
+    assert layout.row_and_cell_of_position((0, 1)) == (0, 2)
 
 
 def test_a_chip_is_as_wide_as_its_label() -> None:
     layout = TextLayout()
     chip = "\U00100000"
     layout.update([f"a{chip}b"], 40, {chip: "[paste #1 +20 lines]"})
-    assert layout.row_and_cell_of((0, 2)) == (0, 21)
+    assert layout.row_and_cell_of_position((0, 2)) == (0, 21)

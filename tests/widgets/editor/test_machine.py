@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from widgets.editor import commands
-from widgets.editor.chips import Chip, ImageAttachment, ImageChip, PasteChip
+from widgets.editor.editor_model import MAX_KILL_RING_ENTRIES, EditorModel
 from widgets.editor.graphemes import line_graphemes
-from widgets.editor.model import MAX_KILL_RING_ENTRIES, EditorModel
+from widgets.editor.prompt_chips import ImageAttachment, ImageChip, PasteChip, PromptChip
 
 LETTERS = "abZ  \n_-é漢👩‍🚀👍🏽🇩🇪\u0301\u200dन\u0941"
 TEXTS = st.text(alphabet=LETTERS, max_size=12)
@@ -52,7 +52,7 @@ class EditorMachine(RuleBasedStateMachine):
         self.text = text
         self.at = len(text)
         self.kills: list[str] = []
-        self.chips: dict[str, Chip] = {}
+        self.chips: dict[str, PromptChip] = {}
         self.past: list[tuple[State, State]] = []
         self.future: list[tuple[State, State]] = []
         self.last = ""
@@ -154,7 +154,7 @@ class EditorMachine(RuleBasedStateMachine):
         self.model.set_text(text)
         self.put(0, len(self.text), text)
 
-    def attach(self, chip: Chip) -> None:
+    def attach_image(self, chip: PromptChip) -> None:
         before = set(self.model.chips.chip_by_character)
         commands.insert_chip(self.model, chip)
         char = next(iter(set(self.model.chips.chip_by_character) - before))
@@ -163,11 +163,11 @@ class EditorMachine(RuleBasedStateMachine):
 
     @rule(text=st.text(alphabet="xy\n", min_size=1, max_size=30))
     def paste(self, text: str) -> None:
-        self.attach(PasteChip(text=text))
+        self.attach_image(PasteChip(text=text))
 
     @rule()
     def drop_an_image(self) -> None:
-        self.attach(
+        self.attach_image(
             ImageChip(image=ImageAttachment(name="a.png", mime_type="image/png", byte_count=3, data=b"png"))
         )
 
@@ -336,7 +336,7 @@ class EditorMachine(RuleBasedStateMachine):
                 case _:
                     said += char
         assert self.model.chips.expand_chips(self.model.text) == said
-        assert len(self.model.chips.images_in(self.model.text)) == len(images)
+        assert len(self.model.chips.images_of_chips_in(self.model.text)) == len(images)
 
     @invariant()
     def its_draft_can_be_shown_again(self) -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widgets.editor import commands
-from widgets.editor.chips import PasteChip, UnsentPrompt
-from widgets.editor.model import EditorModel
+from widgets.editor.editor_model import EditorModel
+from widgets.editor.prompt_chips import PasteChip, UnsentPrompt
 
 TEXTS = st.text(alphabet=string.ascii_letters + "  \n_-é漢👩‍🚀👍🏽🇩🇪\u0301", max_size=12)
 
@@ -129,7 +129,7 @@ def test_a_word_is_one_word_in_every_script(word: str) -> None:
     model = EditorModel(f"see {word} now")
     model.move_to((0, 4))
     commands.move_word_right(model)
-    assert model.before_cursor == f"see {word}"
+    assert model.line_before_cursor == f"see {word}"
     commands.kill_word_backward(model)
     assert model.text == "see  now"
 
@@ -147,7 +147,7 @@ def test_an_older_kill_takes_no_accent_behind_it_along() -> None:
     """The accent joins what was yanked to one character, but it was not yanked."""
     model = EditorModel("older newer")
     commands.kill_word_backward(model)
-    model.end_undo_run()
+    model.end_undo_unit()
     commands.delete_backward(model)
     commands.kill_word_backward(model)
     model.set_text("\u0301")

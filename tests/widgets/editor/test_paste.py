@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widgets.editor import commands
-from widgets.editor.chips import PasteChip
-from widgets.editor.images import image_from_bytes, read_image_file
-from widgets.editor.model import EditorModel
-from widgets.editor.paste import (
+from widgets.editor.editor_model import EditorModel
+from widgets.editor.image_attachments import image_from_bytes, read_image_file
+from widgets.editor.paste_cleaning import (
     clean_pasted_text,
     clean_pasted_text_in_chunks,
-    find_dropped_images,
+    find_dropped_image_paths,
     is_long_paste,
-    needs_space_before,
+    pasted_path_needs_space,
 )
+from widgets.editor.prompt_chips import PasteChip
 
 
 @given(st.text(alphabet=st.characters(), max_size=200))
@@ -53,25 +53,25 @@ def test_binary_leaves_only_its_printable_part() -> None:
 
 
 def test_dropped_files_in_the_ways_that_terminals_write_them() -> None:
-    assert find_dropped_images("/tmp/a.png") == (Path("/tmp/a.png"),)
-    assert find_dropped_images(r"/tmp/my\ shot.png ") == (Path("/tmp/my shot.png"),)
-    assert find_dropped_images("'/tmp/my shot.png' '/tmp/b.jpg'") == (
+    assert find_dropped_image_paths("/tmp/a.png") == (Path("/tmp/a.png"),)
+    assert find_dropped_image_paths(r"/tmp/my\ shot.png ") == (Path("/tmp/my shot.png"),)
+    assert find_dropped_image_paths("'/tmp/my shot.png' '/tmp/b.jpg'") == (
         Path("/tmp/my shot.png"),
         Path("/tmp/b.jpg"),
     )
-    assert find_dropped_images("file:///tmp/my%20shot.png") == (Path("/tmp/my shot.png"),)
-    assert find_dropped_images("/tmp/my shot.png") == (Path("/tmp/my shot.png"),)
+    assert find_dropped_image_paths("file:///tmp/my%20shot.png") == (Path("/tmp/my shot.png"),)
+    assert find_dropped_image_paths("/tmp/my shot.png") == (Path("/tmp/my shot.png"),)
 
 
 def test_a_sentence_about_a_picture_is_a_sentence() -> None:
-    assert find_dropped_images("look at /tmp/a.png") == ()
-    assert find_dropped_images("a.png") == ()
+    assert find_dropped_image_paths("look at /tmp/a.png") == ()
+    assert find_dropped_image_paths("a.png") == ()
 
 
 def test_a_path_behind_a_word_gets_a_blank() -> None:
-    assert needs_space_before("/etc/hosts", "see")
-    assert not needs_space_before("/etc/hosts", "see ")
-    assert not needs_space_before("word", "see")
+    assert pasted_path_needs_space("/etc/hosts", "see")
+    assert not pasted_path_needs_space("/etc/hosts", "see ")
+    assert not pasted_path_needs_space("word", "see")
 
 
 def test_a_picture_tells_its_size(tmp_path: Path) -> None:

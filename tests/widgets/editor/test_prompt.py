@@ -10,8 +10,8 @@ from textual.widget import Widget
 
 from tests.widgets.host import Host, screen_text
 from tests.widgets.typing import type_text
-from widgets.editor.chips import ImageAttachment, UnsentPrompt
-from widgets.editor.prompt import PromptEditor
+from widgets.editor.prompt_chips import ImageAttachment, UnsentPrompt
+from widgets.editor.prompt_editor import PromptEditor
 
 
 class EditorHost(Host):
@@ -111,7 +111,7 @@ async def test_up_walks_through_history_and_down_gives_the_draft_back() -> None:
 async def test_history_brings_attachments_back() -> None:
     app = EditorHost()
     async with app.run_test() as pilot:
-        app.editor.attach(
+        app.editor.attach_image(
             ImageAttachment(name="a.png", mime_type="image/png", byte_count=1200, width=8, height=9)
         )
         await type_text(pilot, " what is this")
@@ -335,7 +335,7 @@ async def test_paging_and_walking_through_wrapped_rows_keeps_the_column() -> Non
         app.editor.set_text("a long line of words\nx\nanother long line here")
         await pilot.pause()
         app.editor.model.move_to((0, 5))
-        app.editor.update_after_command()
+        app.editor.update_after_edit_command()
         await pilot.press("down", "down", "down")
         assert app.editor.model.cursor == (2, 5)
         await pilot.press("ctrl+pageup")

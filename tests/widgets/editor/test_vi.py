@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.widgets.editor.vi_cases import CASES
-from widgets.editor.chips import PasteChip
-from widgets.editor.model import EditorModel
-from widgets.editor.vi.mode import ViMode
+from widgets.editor.editor_model import EditorModel
+from widgets.editor.prompt_chips import PasteChip
+from widgets.editor.vi.vi_mode import ViMode
 
 PLAIN = (
     *"hjklwbeWBE0^$xXDpPJ~YG-+_", "gg", "ge", "g_", "fa", "Fb", "ta", "Tb", "dd", "dw", "db", "de", "d$",
@@ -32,13 +32,13 @@ PLAIN = (
 def typed(model: EditorModel, keys: str, vi: ViMode | None = None) -> ViMode:
     if vi is None:
         vi = ViMode(model)
-        vi.start_new_prompt()
+        vi.enter_insert_mode_for_new_prompt()
         place = model.cursor
-        vi.leave_mode()
+        vi.handle_escape()
         model.move_to(place)
     for key in keys:
         if key == "\x1b":
-            vi.leave_mode()
+            vi.handle_escape()
         elif vi.mode == "insert":
             model.type_text(key)
         else:
@@ -70,10 +70,10 @@ def test_a_command_does_what_hands_expect(before: str, keys: str, after: str) ->
 def test_what_is_written_in_one_go_is_taken_back_in_one() -> None:
     model = EditorModel()
     vi = ViMode(model)
-    vi.start_new_prompt()
+    vi.enter_insert_mode_for_new_prompt()
     for char in "three words here":
         model.type_text(char)
-    vi.leave_mode()
+    vi.handle_escape()
     typed(model, "u", vi)
     assert model.text == ""
     typed(model, "\x12", vi)
@@ -118,8 +118,8 @@ def test_after_random_keys_the_cursor_is_on_a_character_and_undo_works() -> None
     for _ in range(400):
         model = EditorModel('one (two)\n\n  漢字 👩‍🚀 three\n"four" five')
         vi = typed(model, "".join(chance.choice(alphabet) for _ in range(40)))
-        vi.leave_mode()
-        vi.leave_mode()
+        vi.handle_escape()
+        vi.handle_escape()
         row, column = model.cursor
         assert 0 <= row < len(model.lines)
         assert column < max(1, len(model.lines[row]))

@@ -8,10 +8,15 @@ import pytest
 from PIL import Image
 
 from tests.support.picture_terminal import sixel_size
-from widgets.graphics.drawn_image import IMAGE_TOO_LARGE_TEXT, MAX_BASE64_CHARS, ImageProtocol
-from widgets.graphics.image_drawing import IMAGE_UNREADABLE_TEXT, CellBox, ImageDrawing, draw_image_data
+from widgets.graphics.drawn_image import IMAGE_TOO_LARGE_TEXT, MAX_IMAGE_BASE64_CHARS, ImageProtocol
+from widgets.graphics.image_drawing import (
+    IMAGE_UNREADABLE_TEXT,
+    EncodedImage,
+    ImageCellBox,
+    encode_image_data,
+)
 
-BOX = CellBox(48, 12, 10, 20)
+BOX = ImageCellBox(48, 12, 10, 20)
 PROTOCOLS: tuple[ImageProtocol, ...] = ("blocks", "kitty", "placements", "iterm2", "sixel")
 
 
@@ -39,14 +44,14 @@ def odd() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(("kind", "data"), odd(), ids=[kind for kind, _ in odd()])
 def test_odd_images_are_drawn_within_their_cells(kind: str, data: str, protocol: ImageProtocol) -> None:
-    made = draw_image_data(data, BOX, protocol)
-    assert isinstance(made, ImageDrawing), kind
+    made = encode_image_data(data, BOX, protocol)
+    assert isinstance(made, EncodedImage), kind
     assert (len(made.pixels), len(made.pixels[0])) == (24, 48)
     width, height = size_sent(made, protocol)
     assert width <= 480 and height <= 240
 
 
-def size_sent(made: ImageDrawing, protocol: ImageProtocol) -> tuple[int, int]:
+def size_sent(made: EncodedImage, protocol: ImageProtocol) -> tuple[int, int]:
     if protocol == "blocks":
         assert made.data == ""
         return 0, 0
@@ -61,24 +66,24 @@ def size_sent(made: ImageDrawing, protocol: ImageProtocol) -> tuple[int, int]:
 def test_the_first_frame_counts_and_grey_of_16_bits_keeps_its_shade() -> None:
     by_kind = dict(odd())
     for kind in ("animated GIF", "animated WebP", "bitmap"):
-        made = draw_image_data(by_kind[kind], BOX, "blocks")
-        assert isinstance(made, ImageDrawing)
+        made = encode_image_data(by_kind[kind], BOX, "blocks")
+        assert isinstance(made, EncodedImage)
         red, green, blue = (int(made.pixels[0][0][at : at + 2], 16) for at in (1, 3, 5))
         assert red > 240 and green < 15 and blue < 15, kind
-    made = draw_image_data(by_kind["16 bits"], BOX, "blocks")
-    assert isinstance(made, ImageDrawing) and made.pixels[0][0] == "#9c9c9c"
+    made = encode_image_data(by_kind["16 bits"], BOX, "blocks")
+    assert isinstance(made, EncodedImage) and made.pixels[0][0] == "#9c9c9c"
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_cannot_be_shown_is_said_in_words(protocol: ImageProtocol) -> None:
     noise = saved(Image.effect_noise((300, 300), 90), "PNG")
-    assert draw_image_data(noise[: len(noise) // 8 * 4], BOX, protocol) == IMAGE_UNREADABLE_TEXT
-    assert draw_image_data("bm90IGFuIGltYWdl", BOX, protocol) == IMAGE_UNREADABLE_TEXT
-    assert draw_image_data("%%%", BOX, protocol) == IMAGE_UNREADABLE_TEXT
-    assert draw_image_data("", BOX, protocol) == IMAGE_UNREADABLE_TEXT
+    assert encode_image_data(noise[: len(noise) // 8 * 4], BOX, protocol) == IMAGE_UNREADABLE_TEXT
+    assert encode_image_data("bm90IGFuIGltYWdl", BOX, protocol) == IMAGE_UNREADABLE_TEXT
+    assert encode_image_data("%%%", BOX, protocol) == IMAGE_UNREADABLE_TEXT
+    assert encode_image_data("", BOX, protocol) == IMAGE_UNREADABLE_TEXT
     bomb = saved(Image.new("1", (20_000, 20_000)), "PNG")
-    assert draw_image_data(bomb, BOX, protocol) == IMAGE_TOO_LARGE_TEXT
-    assert draw_image_data("A" * (MAX_BASE64_CHARS + 4), BOX, protocol) == IMAGE_TOO_LARGE_TEXT
+    assert encode_image_data(bomb, BOX, protocol) == IMAGE_TOO_LARGE_TEXT
+    assert encode_image_data("A" * (MAX_IMAGE_BASE64_CHARS + 4), BOX, protocol) == IMAGE_TOO_LARGE_TEXT
 
 
 def test_bytes_of_the_file_are_never_handed_on() -> None:
@@ -87,8 +92,8 @@ def test_bytes_of_the_file_are_never_handed_on() -> None:
     Image.new("RGB", (40, 20), "red").save(out, "JPEG", comment=b"\x1b]52;c;aGk=\x07")
     data = base64.b64encode(out.getvalue() + b"\x1b_Ga=d\x1b\\").decode()
     for protocol in PROTOCOLS:
-        made = draw_image_data(data, BOX, protocol)
-        assert isinstance(made, ImageDrawing)
+        made = encode_image_data(data, BOX, protocol)
+        assert isinstance(made, EncodedImage)
         inner = made.data.removeprefix("\x1bP0;1;0q").removeprefix("\x1b]1337;").removesuffix("\x1b\\")
         assert "\x1b" not in inner and "\x07" not in inner[:-1]
         if protocol in ("kitty", "placements"):
@@ -101,7 +106,9 @@ def test_a_rotated_photograph_stands_upright() -> None:
     stored.paste("red", (0, 50, 200, 100))
     exif = Image.Exif()
     exif[0x112] = 6
-    made = draw_image_data(saved(stored, "JPEG", exif=exif, quality=95), CellBox(10, 10, 10, 20), "blocks")
-    assert isinstance(made, ImageDrawing)
+    made = encode_image_data(
+        saved(stored, "JPEG", exif=exif, quality=95), ImageCellBox(10, 10, 10, 20), "blocks"
+    )
+    assert isinstance(made, EncodedImage)
     reds = [int(made.pixels[10][at][1:3], 16) for at in (1, 8)]
     assert reds[0] > 200 and reds[1] < 50

@@ -5,10 +5,10 @@ import asyncio
 from rich.segment import Segment
 from textual.strip import Strip
 
-from widgets.graphics.drawn_image import DrawnImage
+from widgets.graphics.drawn_image import DisplayableImage
 from widgets.graphics.image_marks import make_image_mark_style
-from widgets.graphics.image_overlay import SECONDS_WITHOUT_MOVEMENT, ImageOverlay
-from widgets.terminal.written_runs import WrittenRow, WrittenRun
+from widgets.graphics.image_overlay import IMAGE_SETTLE_SECONDS, ImageOverlay
+from widgets.terminal.written_cell_runs import WrittenCellRun, WrittenScreenRow
 
 
 class OnePicture:
@@ -16,23 +16,23 @@ class OnePicture:
 
     def __init__(self) -> None:
         self.written: list[str] = []
-        self.image = DrawnImage((), (), 4, 2)
+        self.image = DisplayableImage((), (), 4, 2)
         self.image.overlay_token, self.image.drawing_sequence = 7, "<picture>"
         self.over = ImageOverlay(self._image_of, self.written.append, lambda: 10)
         self.over.is_used = True
 
-    def _image_of(self, token: int) -> DrawnImage | None:
+    def _image_of(self, token: int) -> DisplayableImage | None:
         return self.image if token == 7 else None
 
-    def rows(self, top: int, *, parts: tuple[int, ...] = (0, 1)) -> dict[int, WrittenRow]:
-        return {top + row: {0: WrittenRun(0, 80, self.row(part))} for row, part in enumerate(parts)}
+    def rows(self, top: int, *, parts: tuple[int, ...] = (0, 1)) -> dict[int, WrittenScreenRow]:
+        return {top + row: {0: WrittenCellRun(0, 80, self.row(part))} for row, part in enumerate(parts)}
 
     def row(self, part: int) -> Strip:
         cells = [Segment("▀▀▀▀", make_image_mark_style(f"7.{part}"))]
         return Strip([Segment("  "), *cells, Segment(" " * 74)], 80)
 
     async def at_rest(self) -> str:
-        await asyncio.sleep(1.5 * SECONDS_WITHOUT_MOVEMENT)
+        await asyncio.sleep(1.5 * IMAGE_SETTLE_SECONDS)
         written, self.written[:] = "".join(self.written), []
         return written
 
@@ -58,11 +58,13 @@ async def test_it_is_erased_before_its_cells_are_written_and_they_are_sent_again
     rows = one.rows(3)
     one.over.schedule_drawing(rows)
     await one.at_rest()
-    wanted = {4: [WrittenRun(0, 80, Strip([Segment("x" * 80)], 80))]}
+    wanted = {4: [WrittenCellRun(0, 80, Strip([Segment("x" * 80)], 80))]}
     kept = rows[3][0]
-    assert one.over.clear_before_write(rows, wanted) == "\x1b[4;3H\x1b[0m\x1b[4X\x1b[5;3H\x1b[0m\x1b[4X"
+    assert (
+        one.over.clear_images_before_write(rows, wanted) == "\x1b[4;3H\x1b[0m\x1b[4X\x1b[5;3H\x1b[0m\x1b[4X"
+    )
     assert wanted[3] == [kept] and len(wanted[4]) == 1
-    assert not one.over.drawn_places
+    assert not one.over.drawn_image_positions
 
 
 async def test_what_is_written_beside_it_leaves_it_alone() -> None:
@@ -70,8 +72,8 @@ async def test_what_is_written_beside_it_leaves_it_alone() -> None:
     rows = one.rows(3)
     one.over.schedule_drawing(rows)
     await one.at_rest()
-    same = {3: [rows[3][0]], 8: [WrittenRun(0, 80, Strip([Segment("x" * 80)], 80))]}
-    assert one.over.clear_before_write(rows, same) == "" and one.over.drawn_places
+    same = {3: [rows[3][0]], 8: [WrittenCellRun(0, 80, Strip([Segment("x" * 80)], 80))]}
+    assert one.over.clear_images_before_write(rows, same) == "" and one.over.drawn_image_positions
 
 
 async def test_nothing_is_drawn_after_the_screen_was_left() -> None:

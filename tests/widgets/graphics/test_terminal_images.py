@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from tests.support.picture_terminal import KITTY, PictureTerminal
-from widgets.graphics.drawn_image import DrawnImage
-from widgets.graphics.image_support import ImageSupport
+from widgets.graphics.drawn_image import DisplayableImage
+from widgets.graphics.image_support import TerminalImageSupport
 from widgets.graphics.terminal_images import TerminalImages
 
 MOST = 64
@@ -26,15 +26,16 @@ class Held:
     def __init__(self) -> None:
         self.terminal = PictureTerminal(80, 24, reply=self._hear, speaks=KITTY)
         self.images = TerminalImages(
-            lambda sequence: self.terminal.feed(sequence.encode()), ImageSupport("auto", env={"TERM": "x"})
+            lambda sequence: self.terminal.feed(sequence.encode()),
+            TerminalImageSupport("auto", env={"TERM": "x"}),
         )
 
     def _hear(self, answer: bytes) -> None:
         self.images.handle_reply(answer.decode())
 
-    async def show(self, data: str, columns: int = 4, rows: int = 2) -> DrawnImage:
+    async def show(self, data: str, columns: int = 4, rows: int = 2) -> DisplayableImage:
         drawn = await self.images.draw_image(data, columns, rows)
-        assert isinstance(drawn, DrawnImage)
+        assert isinstance(drawn, DisplayableImage)
         return drawn
 
 
@@ -51,7 +52,7 @@ async def test_the_one_used_longest_ago_goes_first_and_can_come_back() -> None:
     held = Held()
     held.terminal.feed(held.images.begin_terminal_use().encode())
     shown = [await held.show(picture(shade)) for shade in range(MOST)]
-    held.images.mark_used(shown[0])
+    held.images.mark_image_used(shown[0])
     await held.show(picture(MOST))
     assert not shown[0].is_stale and shown[1].is_stale
     assert len(held.terminal.held) == MOST

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.widgets.host import Host, screen_text
-from widgets.lists.filtering import RowFilter
+from widgets.lists.list_rows import ListRow, make_column_heads
+from widgets.lists.row_filter import ListRowFilter
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import ListRow, make_column_heads
 
 ROWS = [ListRow(id=str(number), title=f"row {number}", detail="of many") for number in range(5000)]
 
@@ -53,14 +53,14 @@ async def test_foreign_text_is_one_line_and_only_text() -> None:
 
 
 async def test_the_cursor_stays_on_its_row_when_others_come() -> None:
-    from widgets.lists.filtering import MatchedRow
+    from widgets.lists.row_filter import MatchedListRow
 
     view = RowList(ROWS[:10])
     app = Host(lambda: [view])
     async with app.run_test() as pilot:
         await pilot.pause()
         view.move_to(5)
-        view.show_rows([MatchedRow(row) for row in ROWS[3:10]], keep="5")
+        view.show_rows([MatchedListRow(row) for row in ROWS[3:10]], keep="5")
         assert view.current == ROWS[5]
         view.show_rows([])
         assert view.current is None
@@ -68,15 +68,15 @@ async def test_the_cursor_stays_on_its_row_when_others_come() -> None:
 
 @given(st.text(alphabet="abr 0123", max_size=4), st.text(alphabet="ab 012", max_size=3))
 def test_typing_on_gives_what_typing_at_once_gives(first: str, more: str) -> None:
-    step = RowFilter(ROWS[:200])
+    step = ListRowFilter(ROWS[:200])
     step.apply_query(first)
-    assert step.apply_query(first + more) == RowFilter(ROWS[:200]).apply_query(first + more)
+    assert step.apply_query(first + more) == ListRowFilter(ROWS[:200]).apply_query(first + more)
 
 
 def test_the_given_order_can_be_kept() -> None:
     rows = [ListRow(id="a", title="remodel"), ListRow(id="b", title="model")]
-    assert [shown.row.id for shown in RowFilter(rows, "given").apply_query("mod")] == ["a", "b"]
-    assert [shown.row.id for shown in RowFilter(rows).apply_query("mod")] == ["b", "a"]
+    assert [shown.row.id for shown in ListRowFilter(rows, "given").apply_query("mod")] == ["a", "b"]
+    assert [shown.row.id for shown in ListRowFilter(rows).apply_query("mod")] == ["b", "a"]
 
 
 @pytest.mark.parametrize("count", [0, 1_000])
@@ -87,9 +87,9 @@ def test_who_types_a_whole_name_means_that_thing(count: int) -> None:
         *longer,
         ListRow(id="own", title="gpt-5", tone="dim"),
     ]
-    assert RowFilter(rows).apply_query("gpt-5")[0].row.id == "own"
+    assert ListRowFilter(rows).apply_query("gpt-5")[0].row.id == "own"
     assert (
-        RowFilter([ListRow(id="a", title="/models"), ListRow(id="b", title="/model")])
+        ListRowFilter([ListRow(id="a", title="/models"), ListRow(id="b", title="/model")])
         .apply_query("model")[0]
         .row.id
         == "b"

@@ -7,10 +7,18 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from tests.widgets.host import Host, screen_text
-from tools.results import Card, CommandBlock, DiffBlock, TextBlock
+from tools.tool_result_values import Card, CommandBlock, DiffBlock, TextBlock
 from widgets.screens import block as page
 from widgets.screens.block import BlockScreen
-from widgets.transcript.blocks import Block, CardBlock, CardState, Prose, ReplyBlock, ReplyState, ShownFailure
+from widgets.transcript.transcript_blocks import (
+    Block,
+    CardState,
+    FailureToShow,
+    ReplyBlock,
+    ReplyProse,
+    ReplyState,
+    ToolCallBlock,
+)
 from widgets.transcript.view import Transcript
 
 SIZE = (70, 16)
@@ -48,9 +56,9 @@ class BlockHost(Host):
         self.wanted.append(message.block_id)
 
 
-def card(output: str, state: CardState = CardState.DONE) -> CardBlock:
+def card(output: str, state: CardState = CardState.DONE) -> ToolCallBlock:
     blocks = (CommandBlock(command="make", output=output),)
-    return CardBlock(id="c", card=Card(title="bash", subject="make", blocks=blocks), state=state)
+    return ToolCallBlock(id="c", card=Card(title="bash", subject="make", blocks=blocks), state=state)
 
 
 async def until(app: App[Any], pilot: Pilot[Any], words: str) -> None:
@@ -63,7 +71,7 @@ async def until(app: App[Any], pilot: Pilot[Any], words: str) -> None:
 
 async def test_an_answer_is_drawn_and_can_be_copied_whole_or_its_code() -> None:
     source = "# Title\n\nSome **bold** words\n\n```py\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |"
-    app = BlockHost(ReplyBlock(id="r", parts=(Prose(text=source),)))
+    app = BlockHost(ReplyBlock(id="r", parts=(ReplyProse(text=source),)))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         shown = screen_text(app)
@@ -115,14 +123,14 @@ async def test_searching_is_inside_the_block() -> None:
 
 
 async def test_what_goes_on_is_followed_until_it_ends(monkeypatch: Any) -> None:
-    monkeypatch.setattr(page, "REFRESH_SECONDS", 0.01)
+    monkeypatch.setattr(page, "BLOCK_REFRESH_SECONDS", 0.01)
     lines = [f"line {number}" for number in range(60)]
     running = [card("\n".join(lines[:count]), CardState.RUNNING) for count in (20, 40)]
     app = BlockHost(*running, card("\n".join(lines)))
     async with app.run_test(size=SIZE) as pilot:
         await until(app, pilot, "line 59")
         assert app.transcript.viewport.is_following
-        assert not page.is_in_progress(app.transcript.column.items[0].block)
+        assert not page.is_block_in_progress(app.transcript.column.items[0].block)
 
 
 async def test_a_block_that_is_gone_stays_as_it_was() -> None:
@@ -137,7 +145,7 @@ async def test_a_block_that_is_gone_stays_as_it_was() -> None:
 
 async def test_a_diff_has_its_line_numbers_and_selecting_copies() -> None:
     diff = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n one\n-two words\n+two things\n"
-    changed = CardBlock(id="e", card=Card(title="edit", blocks=(DiffBlock(path="a.py", diff=diff),)))
+    changed = ToolCallBlock(id="e", card=Card(title="edit", blocks=(DiffBlock(path="a.py", diff=diff),)))
     app = BlockHost(changed)
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
@@ -152,7 +160,7 @@ async def test_a_diff_has_its_line_numbers_and_selecting_copies() -> None:
 
 
 async def test_trying_again_closes_the_screen_and_is_heard_by_the_page() -> None:
-    failure = ShownFailure(message="The network is gone.", retry_key="Alt+R")
+    failure = FailureToShow(message="The network is gone.", retry_key="Alt+R")
     app = BlockHost(ReplyBlock(id="r", state=ReplyState.ERROR, failure=failure))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("R")
@@ -162,8 +170,8 @@ async def test_trying_again_closes_the_screen_and_is_heard_by_the_page() -> None
 
 
 def test_only_what_runs_goes_on() -> None:
-    assert page.is_in_progress(card("", CardState.PENDING))
-    assert page.is_in_progress(ReplyBlock(id="r", state=ReplyState.STREAMING))
-    assert not page.is_in_progress(card("", CardState.FAILED))
+    assert page.is_block_in_progress(card("", CardState.PENDING))
+    assert page.is_block_in_progress(ReplyBlock(id="r", state=ReplyState.STREAMING))
+    assert not page.is_block_in_progress(card("", CardState.FAILED))
     text = TextBlock(text="x")
-    assert not page.is_in_progress(CardBlock(id="c", card=Card(title="read", blocks=(text,))))
+    assert not page.is_block_in_progress(ToolCallBlock(id="c", card=Card(title="read", blocks=(text,))))

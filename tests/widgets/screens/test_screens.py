@@ -6,20 +6,20 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from app.tui.features.jobs.page import JobsScreen
+from app.tui.features.jobs.page import BackgroundJobsScreen
 from app.tui.features.settings.screen import SettingsScreen
-from app.tui.features.tree.screen import TreeScreen
+from app.tui.features.tree.screen import SessionTreeScreen
 from tests.widgets.gallery import ACTIONS, HISTORY, entries, models, question, settings, themes, tree
 from tests.widgets.host import Host, screen_text
 from tests.widgets.typing import type_text
-from widgets.editor.chips import UnsentPrompt
 from widgets.editor.line_input import LineInput
-from widgets.lists.rows import ListRow
-from widgets.screens.common_pickers import history_screen, hotkeys_screen, palette_screen
-from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextEditScreen
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
-from widgets.screens.preview import make_preview
-from widgets.screens.screen_parts import KeyHint, KeyHints, key_name
+from widgets.editor.prompt_chips import UnsentPrompt
+from widgets.lists.list_rows import ListRow
+from widgets.screens.common_pickers import command_palette_screen, key_bindings_screen, prompt_history_screen
+from widgets.screens.dialogs import ConfirmScreen, QuestionScreen, TextEditScreen, TextInputDialog
+from widgets.screens.picker import PickerAction, PickerResult, PickerScreen, picker_bindings
+from widgets.screens.preview_pane import make_preview_text
+from widgets.screens.screen_parts import KeyHint, KeyHints, format_key_name
 
 NOTHING = object()
 
@@ -42,7 +42,7 @@ class ScreenHost(Host):
     def on_picker_screen_action_requested(self, event: PickerScreen.ActionRequested) -> None:
         self.asked.append((event.action, event.row.id if event.row else None))
 
-    def on_tree_screen_action_requested(self, event: TreeScreen.ActionRequested) -> None:
+    def on_tree_screen_action_requested(self, event: SessionTreeScreen.ActionRequested) -> None:
         self.asked.append((event.action, event.entry_id, event.other_id))
 
     def on_settings_screen_changed(self, event: SettingsScreen.Changed) -> None:
@@ -63,7 +63,7 @@ async def test_a_picker_gives_the_row_back() -> None:
         await pilot.pause()
         await type_text(pilot, "gpt mini")
         await press(pilot, "enter")
-        assert isinstance(app.result, Picked)
+        assert isinstance(app.result, PickerResult)
         assert (app.result.row.id, app.result.action) == ("gpt-6-mini", "choose")
 
 
@@ -240,7 +240,7 @@ def models_label(entry: Any) -> Any:
 
 
 async def test_an_empty_tree_can_be_left() -> None:
-    app = ScreenHost(TreeScreen([]))
+    app = ScreenHost(SessionTreeScreen([]))
     async with app.run_test() as pilot:
         await press(pilot, "enter", "f", "left", "right", "shift+down", "backspace", "d", "escape")
         assert app.result is None
@@ -332,7 +332,7 @@ async def test_confirming(key: str, dangerous: bool, result: bool | None) -> Non
 
 
 async def test_a_secret_is_not_shown() -> None:
-    app = ScreenHost(InputScreen("API key", is_secret=True))
+    app = ScreenHost(TextInputDialog("API key", is_secret=True))
     async with app.run_test() as pilot:
         await pilot.pause()
         await type_text(pilot, "sk-secret")
@@ -369,7 +369,7 @@ async def test_a_theme_shows_while_the_cursor_is_on_it_and_goes_with_escape() ->
 
 
 async def test_the_palette_finds_actions_by_what_they_do() -> None:
-    app = ScreenHost(palette_screen(ACTIONS))
+    app = ScreenHost(command_palette_screen(ACTIONS))
     async with app.run_test() as pilot:
         await pilot.pause()
         assert "ctrl+l" in screen_text(app)
@@ -379,7 +379,7 @@ async def test_the_palette_finds_actions_by_what_they_do() -> None:
 
 
 async def test_the_keys_tell_conflicts_and_what_is_ones_own() -> None:
-    app = ScreenHost(hotkeys_screen(ACTIONS))
+    app = ScreenHost(key_bindings_screen(ACTIONS))
     async with app.run_test(size=(120, 20)) as pilot:
         await pilot.pause()
         text = screen_text(app)
@@ -389,7 +389,7 @@ async def test_the_keys_tell_conflicts_and_what_is_ones_own() -> None:
 
 
 async def test_an_older_prompt_is_found() -> None:
-    app = ScreenHost(history_screen(HISTORY))
+    app = ScreenHost(prompt_history_screen(HISTORY))
     async with app.run_test() as pilot:
         await pilot.pause()
         await type_text(pilot, "slow")
@@ -399,7 +399,7 @@ async def test_an_older_prompt_is_found() -> None:
 
 async def test_a_prompt_that_was_sent_often_is_there_once() -> None:
     often = [UnsentPrompt(text=text) for text in ("again", "other", "again", "again")]
-    app = ScreenHost(history_screen(often))
+    app = ScreenHost(prompt_history_screen(often))
     async with app.run_test() as pilot:
         await pilot.pause()
         assert screen_text(app).count("again") == 1
@@ -407,7 +407,9 @@ async def test_a_prompt_that_was_sent_often_is_there_once() -> None:
 
 async def test_jobs_stay_live_while_one_looks() -> None:
     tail = "compiling…"
-    screen = JobsScreen([ListRow(id="1", title="npm run build")], lambda row: make_preview("", tail))
+    screen = BackgroundJobsScreen(
+        [ListRow(id="1", title="npm run build")], lambda row: make_preview_text("", tail)
+    )
     app = ScreenHost(screen)
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.pause()
@@ -424,18 +426,25 @@ async def test_key_hints_drop_the_least_important_first() -> None:
     hints = KeyHints(
         [KeyHint("enter", "choose", 9), KeyHint("y", "copy it", 1), KeyHint("escape", "close", 8)]
     )
-    assert [hint.label for hint in hints.fitting_hints(30)] == ["choose", "close"]
-    assert [hint.label for hint in hints.fitting_hints(16)] == ["choose"]
+    assert [hint.label for hint in hints.fitting_key_hints(30)] == ["choose", "close"]
+    assert [hint.label for hint in hints.fitting_key_hints(16)] == ["choose"]
 
 
 def test_keys_are_named_as_people_read_them() -> None:
-    assert key_name("ctrl+right_square_bracket") == "ctrl+]"
-    assert key_name("L") == "shift+l"
-    assert key_name("pagedown") == "pgdn"
+    assert format_key_name("ctrl+right_square_bracket") == "ctrl+]"
+    assert format_key_name("L") == "shift+l"
+    assert format_key_name("pagedown") == "pgdn"
 
 
 async def test_every_binding_of_every_screen_has_an_id() -> None:
     from textual.binding import Binding
 
-    for screen in (PickerScreen, TreeScreen, SettingsScreen, QuestionScreen, ConfirmScreen, InputScreen):
+    for screen in (
+        PickerScreen,
+        SessionTreeScreen,
+        SettingsScreen,
+        QuestionScreen,
+        ConfirmScreen,
+        TextInputDialog,
+    ):
         assert all(isinstance(binding, Binding) and binding.id for binding in screen.BINDINGS), screen

@@ -1,6 +1,7 @@
 """What a sheet costs to open: it styles its widgets once, lays out nothing behind it, and paints once.
 
-`SheetScreen` and the bare widgets reach into Textual for that; these tests tell when Textual is another below them.
+`ClosableModalScreen` and the bare widgets reach into Textual for that; these tests tell when Textual is another below
+them.
 """
 
 from collections import Counter
@@ -15,32 +16,32 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.tui.features.tree.screen import TreeScreen
+from app.tui.features.tree.screen import SessionTreeScreen
 from tests.support.idle import idle, watch_paints
 from tests.widgets.host import Host, screen_text
+from widgets.lists.list_rows import ListRow
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import ListRow
-from widgets.lists.tree_rows import TreeEntry
+from widgets.lists.tree_rows import SessionTreeEntry
 from widgets.screens.picker import PickerScreen
-from widgets.screens.preview import Preview, make_preview
+from widgets.screens.preview_pane import Preview, make_preview_text
 from widgets.screens.screen_parts import KeyHints, RuleTitle
-from widgets.textual_internals import FastScrollBar, SheetScreen
+from widgets.textual_internals import ClosableModalScreen, FastScrollBar
 
 SIZE = (120, 40)
 ROWS = [ListRow(id=str(number), title=f"row {number}") for number in range(200)]
 TEXT = "\n".join(f"line {number}" for number in range(100))
 
 
-def tree() -> TreeScreen:
+def tree() -> SessionTreeScreen:
     entries = [
-        TreeEntry(id=str(number), parent=str(number - 1) if number else None, text=f"entry {number}")
+        SessionTreeEntry(id=str(number), parent=str(number - 1) if number else None, text=f"entry {number}")
         for number in range(200)
     ]
-    return TreeScreen(entries, leaf="199", preview=lambda _: make_preview("An entry", TEXT))
+    return SessionTreeScreen(entries, leaf="199", preview=lambda _: make_preview_text("An entry", TEXT))
 
 
 def picker() -> PickerScreen:
-    return PickerScreen("Rows", ROWS, preview=lambda _: make_preview("A row", TEXT), is_full_height=True)
+    return PickerScreen("Rows", ROWS, preview=lambda _: make_preview_text("A row", TEXT), is_full_height=True)
 
 
 def low_picker() -> PickerScreen:
@@ -48,7 +49,7 @@ def low_picker() -> PickerScreen:
 
 
 SHEETS = [tree, picker, low_picker]
-Sheet = Callable[[], SheetScreen[Any]]
+Sheet = Callable[[], ClosableModalScreen[Any]]
 
 
 class VisibleRow:
@@ -59,7 +60,7 @@ class VisibleRow:
         watch_paints(app, self._note)
 
     def _note(self, screen: Screen[Any], update: Any) -> None:
-        if isinstance(screen, SheetScreen):
+        if isinstance(screen, ClosableModalScreen):
             self.updates.append(update)
 
 

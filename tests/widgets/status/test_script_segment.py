@@ -3,8 +3,8 @@
 import pytest
 
 from tests.widgets.host import Host
-from widgets.status.footer import StatusFooter
-from widgets.status.segments import script_segment
+from widgets.status.status_footer import StatusFooter
+from widgets.status.status_segments import status_script_segment
 
 
 @pytest.mark.parametrize(
@@ -18,14 +18,14 @@ from widgets.status.segments import script_segment
     ],
 )
 def test_what_is_kept_of_a_line(line: str, text: str, is_coloured: bool) -> None:
-    segment = script_segment("line", line)
+    segment = status_script_segment("line", line)
     assert segment.text == text
     assert bool(segment.coloured_text) is is_coloured
     assert "\x1b]" not in segment.coloured_text and "\x1b[2J" not in segment.coloured_text
 
 
 async def test_the_footer_draws_the_colours_of_a_whole_line_only() -> None:
-    footer = StatusFooter([script_segment("line", "\x1b[31mred\x1b[0m and " + "long " * 20)])
+    footer = StatusFooter([status_script_segment("line", "\x1b[31mred\x1b[0m and " + "long " * 20)])
     app = Host(lambda: [footer])
     async with app.run_test(size=(200, 5)) as pilot:
         await pilot.pause()

@@ -6,26 +6,34 @@ from textual import on
 
 from tests.widgets.gallery import FOOTER, QUEUE
 from tests.widgets.host import Host, screen_text
-from widgets.status.footer import StatusFooter
-from widgets.status.queue import MAX_ROWS, QueuedRow, QueueView
-from widgets.status.segments import SEGMENT_GAP, Segment, fitting_segments, segment_cells
+from widgets.status.queue import MAX_QUEUE_ROWS, QueuedMessageRow, QueueView
+from widgets.status.status_footer import StatusFooter
+from widgets.status.status_segments import (
+    STATUS_SEGMENT_GAP,
+    StatusSegment,
+    fitting_status_segments,
+    status_segment_cells,
+)
 
 
 def test_long_segments_become_short_before_any_is_left_out() -> None:
-    assert len(fitting_segments(FOOTER, 78)) == len(FOOTER)
-    assert {segment.text for segment in fitting_segments(FOOTER, 78)} >= {"bayou", "sonnet-5"}
+    assert len(fitting_status_segments(FOOTER, 78)) == len(FOOTER)
+    assert {segment.text for segment in fitting_status_segments(FOOTER, 78)} >= {"bayou", "sonnet-5"}
 
 
 def test_what_became_short_in_vain_is_long_again() -> None:
     """The name gave way first, and then the path made more room than was wanted."""
-    name = Segment(id="session", text="A good name", short="A good…", importance=3)
-    path = Segment(id="path", text="~/work/a/deep/folder", short="folder", importance=6)
-    assert fitting_segments([path, name], 40) == [path, name]
-    assert [segment.text for segment in fitting_segments([path, name], 24)] == ["folder", "A good name"]
+    name = StatusSegment(id="session", text="A good name", short="A good…", importance=3)
+    path = StatusSegment(id="path", text="~/work/a/deep/folder", short="folder", importance=6)
+    assert fitting_status_segments([path, name], 40) == [path, name]
+    assert [segment.text for segment in fitting_status_segments([path, name], 24)] == [
+        "folder",
+        "A good name",
+    ]
 
 
 def test_the_least_important_goes_first() -> None:
-    left = [segment.id for segment in fitting_segments(FOOTER, 50)]
+    left = [segment.id for segment in fitting_status_segments(FOOTER, 50)]
     assert "cacheRead" not in left
     assert "model" in left
     assert "context" in left
@@ -34,13 +42,13 @@ def test_the_least_important_goes_first() -> None:
 @given(st.lists(st.tuples(st.text("abc", max_size=12), st.integers(0, 9)), max_size=8), st.integers(0, 80))
 def test_what_fits_fits_and_keeps_its_order(parts: list[tuple[str, int]], width: int) -> None:
     segments = [
-        Segment(id=str(number), text=text, importance=importance)
+        StatusSegment(id=str(number), text=text, importance=importance)
         for number, (text, importance) in enumerate(parts)
     ]
-    left = fitting_segments(segments, width)
+    left = fitting_status_segments(segments, width)
     ids = [segment.id for segment in left]
     assert ids == sorted(ids, key=int)
-    total = sum(map(segment_cells, left)) + len(SEGMENT_GAP) * max(0, len(left) - 1)
+    total = sum(map(status_segment_cells, left)) + len(STATUS_SEGMENT_GAP) * max(0, len(left) - 1)
     assert total <= width or len(left) <= 1
 
 
@@ -55,7 +63,7 @@ async def test_a_bar_is_a_line_that_fills_from_the_left() -> None:
             (1.0, "━━━━━━"),
             (2.0, "━━━━━━"),
         ):
-            footer.show([Segment(id="context", text="of 200k", bar=share)])
+            footer.show([StatusSegment(id="context", text="of 200k", bar=share)])
             await pilot.pause()
             assert f"{line} of 200k" in screen_text(app)
 
@@ -69,12 +77,12 @@ async def test_the_same_values_draw_nothing_anew() -> None:
         footer.refresh = lambda *args, **options: drawn.append(1) or footer  # type: ignore[method-assign]
         footer.show(FOOTER)
         assert drawn == []
-        footer.show([*FOOTER, Segment(id="cost", text="$0.124")])
+        footer.show([*FOOTER, StatusSegment(id="cost", text="$0.124")])
         assert drawn == [1]
 
 
 async def test_nothing_in_a_name_is_obeyed() -> None:
-    app = Host(lambda: [StatusFooter([Segment(id="session", text="[/] \x1b[2J\nname")])])
+    app = Host(lambda: [StatusFooter([StatusSegment(id="session", text="[/] \x1b[2J\nname")])])
     async with app.run_test() as pilot:
         await pilot.pause()
         assert "[/] ␛[2J name" in screen_text(app)
@@ -143,15 +151,15 @@ async def test_the_cursor_begins_at_the_first_message_that_waits() -> None:
     app = QueueHost()
     async with app.run_test() as pilot:
         app.set_focus(None)
-        app.view.show([QueuedRow(id="0", kind="steer", text="the newest goes first"), *QUEUE])
+        app.view.show([QueuedMessageRow(id="0", kind="steer", text="the newest goes first"), *QUEUE])
         await pilot.pause()
         app.set_focus(app.view)
         assert app.view.current is not None and app.view.current.id == "0"
 
 
 async def test_a_long_queue_tells_how_many_more() -> None:
-    rows = [QueuedRow(id=str(number), kind="steer", text=f"message {number}") for number in range(9)]
+    rows = [QueuedMessageRow(id=str(number), kind="steer", text=f"message {number}") for number in range(9)]
     app = Host(lambda: [QueueView(rows)])
     async with app.run_test() as pilot:
         await pilot.pause()
-        assert f"and {9 - MAX_ROWS} more" in screen_text(app)
+        assert f"and {9 - MAX_QUEUE_ROWS} more" in screen_text(app)

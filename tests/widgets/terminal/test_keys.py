@@ -2,7 +2,7 @@
 
 import pytest
 
-from widgets.emulator.emulator_keys import encode_key, encode_paste
+from widgets.emulator.emulator_keys import encode_key_for_terminal, encode_paste_for_terminal
 
 
 @pytest.mark.parametrize(
@@ -32,15 +32,15 @@ from widgets.emulator.emulator_keys import encode_key, encode_paste
     ],
 )
 def test_each_key_has_its_bytes(key: str, character: str | None, sent: bytes) -> None:
-    assert encode_key(key, character, has_application_keys=False) == sent
+    assert encode_key_for_terminal(key, character, has_application_keys=False) == sent
 
 
 def test_arrows_change_with_the_programs_wish() -> None:
-    assert encode_key("up", None, has_application_keys=True) == b"\x1bOA"
-    assert encode_key("shift+up", None, has_application_keys=True) == b"\x1b[1;2A"
+    assert encode_key_for_terminal("up", None, has_application_keys=True) == b"\x1bOA"
+    assert encode_key_for_terminal("shift+up", None, has_application_keys=True) == b"\x1b[1;2A"
 
 
 def test_a_paste_cannot_end_its_own_brackets() -> None:
     text = "a\nb\x1b[201~rm"
-    assert encode_paste(text, has_bracketed_paste=True) == b"\x1b[200~a\rb[201~rm\x1b[201~"
-    assert encode_paste(text, has_bracketed_paste=False) == b"a\rb[201~rm"
+    assert encode_paste_for_terminal(text, has_bracketed_paste=True) == b"\x1b[200~a\rb[201~rm\x1b[201~"
+    assert encode_paste_for_terminal(text, has_bracketed_paste=False) == b"a\rb[201~rm"

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 
-from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf
 
 
-def rows(leaves: Iterable[Leaf], width: int = 60) -> list[str]:
+def rows(leaves: Iterable[LayoutLeaf], width: int = 60) -> list[str]:
     """What is drawn, one text a row."""
     return ["".join(text for text, _ in row).rstrip() for row in styled(leaves, width)]
 
 
-def styled(leaves: Iterable[Leaf], width: int = 60) -> list[list[tuple[str, str]]]:
+def styled(leaves: Iterable[LayoutLeaf], width: int = 60) -> list[list[tuple[str, str]]]:
     """What is drawn, as texts with their style keys; neighbours of one style are joined."""
     out: list[list[tuple[str, str]]] = []
     for leaf in leaves:

@@ -12,7 +12,7 @@ from textual.app import App, ComposeResult
 from textual.message import Message
 from textual.widgets import Input
 
-from tools.results import (
+from tools.tool_result_values import (
     Card,
     CommandBlock,
     DiffBlock,
@@ -27,21 +27,21 @@ from tools.results import (
     TreeBlock,
     TreeNode,
 )
-from widgets.themes import parse_theme, textual_theme, variable_defaults
-from widgets.transcript.blocks import (
+from widgets.themes import default_style_variables, parse_theme, to_textual_theme
+from widgets.transcript.transcript_blocks import (
+    AppNoteBlock,
+    AppNoteKind,
     Block,
-    CardBlock,
     CardState,
     CustomBlock,
-    CustomKind,
-    NoteBlock,
-    NoteKind,
-    Prose,
+    CustomBlockKind,
+    FailureToShow,
     ReplyBlock,
+    ReplyProse,
     ReplyState,
-    ShownFailure,
-    Thought,
-    UserBlock,
+    ReplyThinking,
+    ToolCallBlock,
+    UserPromptBlock,
 )
 from widgets.transcript.view import Transcript
 
@@ -78,11 +78,11 @@ class Page(App[None]):
         yield Transcript(clock=lambda: self.now)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults()
+        return default_style_variables()
 
     def on_mount(self) -> None:
         for path in (STYLES / "themes").glob("*.json"):
-            self.register_theme(textual_theme(parse_theme(path.read_bytes(), path.name)))
+            self.register_theme(to_textual_theme(parse_theme(path.read_bytes(), path.name)))
         self.theme = self._wanted
         if self._fill is not None:
             self._fill(self.transcript)
@@ -201,13 +201,14 @@ BASH = Card(
 )
 
 PROSE: list[Block] = [
-    UserBlock(
+    UserPromptBlock(
         id="user",
         text="Please fix it.\n[red]not markup[/red]",
         images=(ImageBlock(mime_type="image/png", byte_count=52_000, width=640, height=480),),
     ),
     ReplyBlock(
-        id="reply", parts=(Thought(text="I should *look* first.", seconds=12.0), Prose(text=MARKDOWN))
+        id="reply",
+        parts=(ReplyThinking(text="I should *look* first.", seconds=12.0), ReplyProse(text=MARKDOWN)),
     ),
 ]
 WIDE = (
@@ -245,26 +246,26 @@ graph LR
 """
 )
 MEDIA: list[Block] = [
-    UserBlock(id="picture", text="What is this?", images=(ImageBlock(**SUNSET),)),
-    ReplyBlock(id="wide", parts=(Prose(text=WIDE),)),
+    UserPromptBlock(id="picture", text="What is this?", images=(ImageBlock(**SUNSET),)),
+    ReplyBlock(id="wide", parts=(ReplyProse(text=WIDE),)),
 ]
 ENDINGS: list[Block] = [
-    ReplyBlock(id="aborted", parts=(Prose(text="It begins"),), state=ReplyState.ABORTED),
-    ReplyBlock(id="cut", parts=(Prose(text="It was going to"),), state=ReplyState.TRUNCATED),
+    ReplyBlock(id="aborted", parts=(ReplyProse(text="It begins"),), state=ReplyState.ABORTED),
+    ReplyBlock(id="cut", parts=(ReplyProse(text="It was going to"),), state=ReplyState.TRUNCATED),
     ReplyBlock(
         id="error",
         state=ReplyState.ERROR,
-        failure=ShownFailure(
+        failure=FailureToShow(
             message="The server is overloaded (529).",
             next_step="Wait a minute, or choose another model.",
             retry_key="alt+r",
         ),
     ),
-    *(NoteBlock(id=f"note-{kind}", text=f"A note: {kind}", kind=kind) for kind in NoteKind),
+    *(AppNoteBlock(id=f"note-{kind}", text=f"A note: {kind}", kind=kind) for kind in AppNoteKind),
 ]
 STATES: list[Block] = [
-    *(CardBlock(id=f"card-{state}", card=READ, state=state, timing="0.3 s") for state in CardState),
-    CardBlock(
+    *(ToolCallBlock(id=f"card-{state}", card=READ, state=state, timing="0.3 s") for state in CardState),
+    ToolCallBlock(
         id="tail",
         card=Card(
             title="bash",
@@ -274,7 +275,7 @@ STATES: list[Block] = [
         state=CardState.RUNNING,
         timing="7 s",
     ),
-    CardBlock(
+    ToolCallBlock(
         id="missing",
         card=Card(
             title="read",
@@ -284,7 +285,7 @@ STATES: list[Block] = [
         ),
         state=CardState.FAILED,
     ),
-    CardBlock(
+    ToolCallBlock(
         id="arguments",
         card=Card(
             title="write",
@@ -296,15 +297,15 @@ STATES: list[Block] = [
     ),
 ]
 CARDS: list[Block] = [
-    CardBlock(id="read", card=READ, timing="0.1 s"),
-    CardBlock(id="edit", card=EDIT),
-    CardBlock(
+    ToolCallBlock(id="read", card=READ, timing="0.1 s"),
+    ToolCallBlock(id="edit", card=EDIT),
+    ToolCallBlock(
         id="bash",
         card=BASH,
         state=CardState.FAILED,
         timing="3 s",
     ),
-    CardBlock(
+    ToolCallBlock(
         id="find",
         card=Card(
             title="find",
@@ -313,7 +314,7 @@ CARDS: list[Block] = [
             blocks=(ListBlock(items=("a.py", "b.py"), note="limit not reached"),),
         ),
     ),
-    CardBlock(
+    ToolCallBlock(
         id="tree",
         card=Card(
             title="ls",
@@ -332,7 +333,7 @@ CARDS: list[Block] = [
             ),
         ),
     ),
-    CardBlock(
+    ToolCallBlock(
         id="other",
         card=Card(
             title="other",
@@ -348,38 +349,38 @@ CARDS: list[Block] = [
 CUSTOM: list[Block] = [
     CustomBlock(
         id="map",
-        kind=CustomKind.FILE_MAP,
+        kind=CustomBlockKind.FILE_MAP,
         card=Card(title="map", subject="src/app.py", summary="2 symbols", blocks=(MAP,)),
     ),
     CustomBlock(
         id="recovery",
-        kind=CustomKind.READ_RECOVERY,
+        kind=CustomBlockKind.READ_RECOVERY,
         card=Card(title="read again", subject="src/app.py", summary="skipped before"),
     ),
     CustomBlock(
         id="job",
-        kind=CustomKind.JOB,
+        kind=CustomBlockKind.JOB,
         card=Card(title="job", subject="npm run build", blocks=(TextBlock(text="done"),)),
         state=CardState.RUNNING,
         timing="2 m",
     ),
     CustomBlock(
         id="delivered",
-        kind=CustomKind.JOB,
+        kind=CustomBlockKind.JOB,
         card=Card(title="job2", subject="npm test"),
         state=CardState.DONE,
         label="delivered",
     ),
     CustomBlock(
         id="pending",
-        kind=CustomKind.JOB,
+        kind=CustomBlockKind.JOB,
         card=Card(title="job3", subject="npm run lint", summary="failed"),
         state=CardState.FAILED,
         label="pending",
     ),
     CustomBlock(
         id="command",
-        kind=CustomKind.COMMAND,
+        kind=CustomBlockKind.COMMAND,
         card=Card(
             title="git status",
             summary="exit 0",
@@ -388,7 +389,7 @@ CUSTOM: list[Block] = [
     ),
     CustomBlock(
         id="compaction",
-        kind=CustomKind.COMPACTION,
+        kind=CustomBlockKind.COMPACTION,
         card=Card(
             title="Compacted",
             summary="120k → 9k tokens",
@@ -397,10 +398,10 @@ CUSTOM: list[Block] = [
     ),
     CustomBlock(
         id="branch",
-        kind=CustomKind.BRANCH_SUMMARY,
+        kind=CustomBlockKind.BRANCH_SUMMARY,
         card=Card(title="Branch summary", blocks=(MarkdownBlock(text="Tried *that*."),)),
     ),
-    CustomBlock(id="extension", kind=CustomKind.EXTENSION, card=Card(title="weather", summary="sunny")),
+    CustomBlock(id="extension", kind=CustomBlockKind.EXTENSION, card=Card(title="weather", summary="sunny")),
 ]
 EVERYTHING = {
     "prose": PROSE,

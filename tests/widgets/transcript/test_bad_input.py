@@ -8,16 +8,25 @@ from hypothesis import strategies as st
 from textual.strip import Strip
 
 from tests.widgets.transcript.page import Page
-from tools.results import Card, CommandBlock, DiffBlock, FileBlock, TableBlock, TextBlock, TreeBlock, TreeNode
-from widgets.transcript.blocks import Block, CardBlock, Prose, ReplyBlock, UserBlock
-from widgets.transcript.column import Column
-from widgets.transcript.expansion import Extent
-from widgets.transcript.item import Item
+from tools.tool_result_values import (
+    Card,
+    CommandBlock,
+    DiffBlock,
+    FileBlock,
+    TableBlock,
+    TextBlock,
+    TreeBlock,
+    TreeNode,
+)
+from widgets.transcript.block_expansion import BlockExtent
+from widgets.transcript.block_item import BlockItem
+from widgets.transcript.block_stack import BlockStack
 from widgets.transcript.leaves import ansi_text
 from widgets.transcript.leaves.block_leaves import draw_block
-from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf
 from widgets.transcript.leaves.safe_text import clean
-from widgets.transcript.painting.row_strips import paint_row
+from widgets.transcript.painting.row_strips import paint_leaf_row
+from widgets.transcript.transcript_blocks import Block, ReplyBlock, ReplyProse, ToolCallBlock, UserPromptBlock
 
 MEGABYTE = 1_000_000
 
@@ -33,11 +42,11 @@ class PlainLook:
 
 
 def reply(text: str) -> Block:
-    return ReplyBlock(id="r", parts=(Prose(text=text),))
+    return ReplyBlock(id="r", parts=(ReplyProse(text=text),))
 
 
 def card(*blocks: object) -> Block:
-    return CardBlock(id="c", card=Card(title="tool", subject="x" * 3_000, blocks=blocks))  # type: ignore[arg-type]
+    return ToolCallBlock(id="c", card=Card(title="tool", subject="x" * 3_000, blocks=blocks))  # type: ignore[arg-type]
 
 
 def nested_tree(depth: int) -> TreeNode:
@@ -71,7 +80,7 @@ BAD: dict[str, Callable[[], Block]] = {
     ),
     "joined emoji": lambda: reply("👩‍👩‍👧‍👦" * 300 + "🇩🇪" * 301 + "👍🏽" * 300),
     "tabs": lambda: reply("a\tb\t\tc\n\n```\n\t\tdeep\tcode\n```\n"),
-    "huge user message": lambda: UserBlock(id="u", text="pasted line\n" * 100_000),
+    "huge user message": lambda: UserPromptBlock(id="u", text="pasted line\n" * 100_000),
     "huge output": lambda: card(CommandBlock(command="yes", output="y\n" * MEGABYTE)),
     "output in one line": lambda: card(TextBlock(text="\x1b[32m" + "z" * MEGABYTE, tail=True)),
     "many colours": lambda: card(TextBlock(text="".join(f"\x1b[38;5;{n % 256}mc" for n in range(20_000)))),
@@ -86,12 +95,12 @@ BAD: dict[str, Callable[[], Block]] = {
 }
 
 
-def drawn_rows(leaves: list[Leaf], width: int, most: int = 400) -> list[Strip]:
+def drawn_rows(leaves: list[LayoutLeaf], width: int, most: int = 400) -> list[Strip]:
     strips = []
     for leaf in leaves:
         rows = range(len(leaf.layout(width)))
         for row in [*rows[: most // 2], *rows[-most // 2 :]]:
-            strips.append(paint_row(leaf, row, width, PlainLook()))  # type: ignore[arg-type]
+            strips.append(paint_leaf_row(leaf, row, width, PlainLook()))  # type: ignore[arg-type]
             if len(strips) >= most:
                 return strips
     return strips
@@ -100,7 +109,7 @@ def drawn_rows(leaves: list[Leaf], width: int, most: int = 400) -> list[Strip]:
 @pytest.mark.parametrize("name", BAD)
 @pytest.mark.parametrize("width", [8, 80])
 def test_every_row_of_it_is_exactly_as_wide_as_the_view(name: str, width: int) -> None:
-    for strip in drawn_rows(draw_block(BAD[name](), Extent.ALL), width):
+    for strip in drawn_rows(draw_block(BAD[name](), BlockExtent.ALL), width):
         assert sum(segment.cell_length for segment in strip) == width
         text = strip.text
         assert not any(
@@ -111,16 +120,16 @@ def test_every_row_of_it_is_exactly_as_wide_as_the_view(name: str, width: int) -
 @settings(max_examples=150)
 @given(st.text(), st.integers(4, 60))
 def test_any_text_at_all_fits_the_view(text: str, width: int) -> None:
-    for block in (reply(text), UserBlock(id="u", text=text), card(TextBlock(text=text))):
-        for strip in drawn_rows(draw_block(block, Extent.ALL), width):
+    for block in (reply(text), UserPromptBlock(id="u", text=text), card(TextBlock(text=text))):
+        for strip in drawn_rows(draw_block(block, BlockExtent.ALL), width):
             assert sum(segment.cell_length for segment in strip) == width
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_its_height_is_guessed_and_then_known(name: str) -> None:
-    column = Column()
+    column = BlockStack()
     column.width = 80
-    column.replace([Item(BAD[name]())])
+    column.replace([BlockItem(BAD[name]())])
     assert column.heights.total >= 0
     column.measure(0)
     assert len(column.rows(0, 50)) == min(50, column.heights.total)

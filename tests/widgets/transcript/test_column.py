@@ -6,22 +6,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from tools.results import Card, CommandBlock, TextBlock
-from widgets.transcript.blocks import (
+from tools.tool_result_values import Card, CommandBlock, TextBlock
+from widgets.transcript.block_expansion import BlockExpansion, BlockExtent
+from widgets.transcript.block_heights import BlockHeights
+from widgets.transcript.block_item import BlockItem
+from widgets.transcript.block_stack import BlockStack, refresh_block_in_stack
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf
+from widgets.transcript.transcript_blocks import (
+    AppNoteBlock,
     Block,
-    CardBlock,
     CardState,
-    NoteBlock,
-    Prose,
     ReplyBlock,
-    Thought,
-    UserBlock,
+    ReplyProse,
+    ReplyThinking,
+    ToolCallBlock,
+    UserPromptBlock,
 )
-from widgets.transcript.column import Column, refresh_block
-from widgets.transcript.expansion import Expansion, Extent
-from widgets.transcript.heights import Heights
-from widgets.transcript.item import Item
-from widgets.transcript.leaves.leaf import Leaf
 
 TEXTS = st.lists(
     st.sampled_from(["word", "a longer run of words", "\n", "\n\n", "- item\n", "`code`"]), min_size=1
@@ -36,32 +36,32 @@ def blocks(draw: st.DrawFn) -> list[Block]:
         name = f"b{number}"
         match draw(st.integers(0, 3)):
             case 0:
-                out.append(UserBlock(id=name, text=text))
+                out.append(UserPromptBlock(id=name, text=text))
             case 1:
-                out.append(ReplyBlock(id=name, parts=(Thought(text=text), Prose(text=text))))
+                out.append(ReplyBlock(id=name, parts=(ReplyThinking(text=text), ReplyProse(text=text))))
             case 2:
                 card = Card(title="bash", subject="x", blocks=(TextBlock(text=text),))
-                out.append(CardBlock(id=name, card=card))
+                out.append(ToolCallBlock(id=name, card=card))
             case _:
-                out.append(NoteBlock(id=name, text=text))
+                out.append(AppNoteBlock(id=name, text=text))
     return out
 
 
-def column_of(values: list[Block], width: int = 40) -> Column:
-    column = Column()
+def column_of(values: list[Block], width: int = 40) -> BlockStack:
+    column = BlockStack()
     column.width = width
-    column.replace([Item(value) for value in values])
+    column.replace([BlockItem(value) for value in values])
     return column
 
 
-def measure_all(column: Column) -> None:
+def measure_all(column: BlockStack) -> None:
     for index in range(len(column)):
         column.measure(index)
 
 
 @given(st.lists(st.integers(1, 9), min_size=1), st.data())
 def test_heights_are_sums_after_any_change(values: list[int], data: st.DataObject) -> None:
-    heights = Heights()
+    heights = BlockHeights()
     heights.replace(values)
     model = list(values)
     for _ in range(data.draw(st.integers(0, 12))):
@@ -137,7 +137,7 @@ def test_the_top_row_stays_when_others_change(values: list[Block], data: st.Data
     if item.can_expand:
         item.toggle(column.expansion)
     else:
-        item.replace_block(NoteBlock(id=item.block.id, text=data.draw(TEXTS)))
+        item.replace_block(AppNoteBlock(id=item.block.id, text=data.draw(TEXTS)))
     column.measure(index)
     place = column.position_of(anchor)
     assert column.rows(place, room)[0] == top
@@ -171,10 +171,10 @@ def test_cards_stick_together_and_everything_else_is_parted_by_a_blank_row() -> 
     card = Card(title="read")
     column = column_of(
         [
-            UserBlock(id="u", text="x"),
-            CardBlock(id="a", card=card),
-            CardBlock(id="b", card=card),
-            NoteBlock(id="n", text="y"),
+            UserPromptBlock(id="u", text="x"),
+            ToolCallBlock(id="a", card=card),
+            ToolCallBlock(id="b", card=card),
+            AppNoteBlock(id="n", text="y"),
         ]
     )
     assert [item.gap for item in column.items] == [0, 1, 0, 1]
@@ -182,13 +182,13 @@ def test_cards_stick_together_and_everything_else_is_parted_by_a_blank_row() -> 
 
 def test_a_card_that_shows_lines_has_a_blank_row_above_and_below() -> None:
     card = Card(title="read", blocks=(TextBlock(text="a line"),))
-    column = column_of([CardBlock(id=name, card=card) for name in "abcd"])
+    column = column_of([ToolCallBlock(id=name, card=card) for name in "abcd"])
     assert [item.gap for item in column.items] == [0, 0, 0, 0]
-    column.items[1].toggle(column.expansion, Extent.ALL)
-    refresh_block(column, 1)
+    column.items[1].toggle(column.expansion, BlockExtent.ALL)
+    refresh_block_in_stack(column, 1)
     assert [item.gap for item in column.items] == [0, 1, 1, 0]
-    column.items[1].toggle(column.expansion, Extent.CLOSED)
-    refresh_block(column, 1)
+    column.items[1].toggle(column.expansion, BlockExtent.CLOSED)
+    refresh_block_in_stack(column, 1)
     assert [item.gap for item in column.items] == [0, 0, 0, 0]
 
 
@@ -197,9 +197,9 @@ def test_a_card_that_failed_is_parted_only_where_it_says_why() -> None:
     command = Card(title="bash", summary="exit 2", blocks=(CommandBlock(command="make", output="no"),))
     column = column_of(
         [
-            CardBlock(id="a", card=command, state=CardState.FAILED),
-            CardBlock(id="b", card=command, state=CardState.FAILED),
-            CardBlock(id="c", card=why, state=CardState.FAILED),
+            ToolCallBlock(id="a", card=command, state=CardState.FAILED),
+            ToolCallBlock(id="b", card=command, state=CardState.FAILED),
+            ToolCallBlock(id="c", card=why, state=CardState.FAILED),
         ]
     )
     assert [item.gap for item in column.items] == [0, 0, 1]
@@ -209,10 +209,10 @@ def test_replies_that_only_called_tools_do_not_part_the_cards() -> None:
     card = Card(title="read")
     column = column_of(
         [
-            CardBlock(id="a", card=card),
+            ToolCallBlock(id="a", card=card),
             ReplyBlock(id="r"),
-            CardBlock(id="b", card=card),
-            NoteBlock(id="n", text="x"),
+            ToolCallBlock(id="b", card=card),
+            AppNoteBlock(id="n", text="x"),
         ]
     )
     measure_all(column)
@@ -220,7 +220,7 @@ def test_replies_that_only_called_tools_do_not_part_the_cards() -> None:
 
 
 def test_only_some_blocks_keep_what_was_drawn() -> None:
-    column = column_of([NoteBlock(id=f"n{number}", text="text") for number in range(500)])
+    column = column_of([AppNoteBlock(id=f"n{number}", text="text") for number in range(500)])
     for y in range(0, column.heights.total, 10):
         column.rows(column.measure_visible(y, 10), 10)
     assert sum(item.leaves is not None for item in column.items) <= 80
@@ -228,9 +228,9 @@ def test_only_some_blocks_keep_what_was_drawn() -> None:
 
 def test_opening_everything_guesses_heights_without_drawing() -> None:
     card = Card(title="bash", blocks=(TextBlock(text="line\n" * 30),))
-    column = column_of([CardBlock(id=f"c{number}", card=card) for number in range(50)])
+    column = column_of([ToolCallBlock(id=f"c{number}", card=card) for number in range(50)])
     closed = column.heights.total
-    column.expansion = Expansion(tools=True)
+    column.expansion = BlockExpansion(tools=True)
     column.estimate_heights()
     assert column.heights.total > closed + 50 * 25
     assert all(item.leaves is None for item in column.items)
@@ -244,12 +244,12 @@ class Reader(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.column = column_of(
-            [NoteBlock(id=f"n{number}", text=f"line {number} " * 6) for number in range(12)]
+            [AppNoteBlock(id=f"n{number}", text=f"line {number} " * 6) for number in range(12)]
         )
         self.count = 12
         self.y = self.column.measure_visible(9, self.ROOM)
 
-    def top(self) -> tuple[Item, Leaf | None, int]:
+    def top(self) -> tuple[BlockItem, LayoutLeaf | None, int]:
         """The block and leaf at the top, and the first character of its row."""
         row = self.column.rows(self.y, 1)[0]
         return row.item, row.leaf, row.leaf.layout(self.column.width)[row.row][0] if row.leaf else 0
@@ -274,8 +274,8 @@ class Reader(RuleBasedStateMachine):
         self.count += 1
         name = f"n{self.count}"
         card = Card(title="bash", blocks=(TextBlock(text=text),))
-        block = CardBlock(id=name, card=card) if is_card else NoteBlock(id=name, text=text)
-        self.stays(lambda: self.column.append(Item(block)))
+        block = ToolCallBlock(id=name, card=card) if is_card else AppNoteBlock(id=name, text=text)
+        self.stays(lambda: self.column.append(BlockItem(block)))
 
     @rule(data=st.data())
     def changes(self, data: st.DataObject) -> None:
@@ -288,7 +288,7 @@ class Reader(RuleBasedStateMachine):
             if item.can_expand:
                 item.toggle(self.column.expansion)
             else:
-                item.replace_block(NoteBlock(id=item.block.id, text=data.draw(TEXTS)))
+                item.replace_block(AppNoteBlock(id=item.block.id, text=data.draw(TEXTS)))
             self.column.measure(index)
 
         self.stays(change)
@@ -303,11 +303,11 @@ class Reader(RuleBasedStateMachine):
 
     @rule(is_open=st.booleans())
     def all_are_opened(self, is_open: bool) -> None:
-        if isinstance(self.top()[0].block, CardBlock):
+        if isinstance(self.top()[0].block, ToolCallBlock):
             return  # its own rows change
 
         def change() -> None:
-            self.column.expansion = Expansion(tools=is_open)
+            self.column.expansion = BlockExpansion(tools=is_open)
             self.column.estimate_heights()
 
         self.stays(change)

@@ -5,7 +5,7 @@ from pygments.lexers import find_lexer_class_for_filename, get_all_lexers
 from tests.widgets.transcript.drawn import rows, styled
 from tools.diff_lines import find_changed_words
 from widgets.transcript.leaves.diff_leaf import DiffLeaf
-from widgets.transcript.leaves.highlight import highlight, language_of
+from widgets.transcript.leaves.highlight import highlight, language_of_file
 
 DIFF = """--- a/f.py
 +++ b/f.py
@@ -87,4 +87,6 @@ def test_the_language_of_a_file_is_that_of_pygments() -> None:
     }
     for name in (*sorted(names)[::7], "a.h", "a.ts", "a.sql", "Makefile", "noext", "A.PY"):
         found = find_lexer_class_for_filename(name)
-        assert language_of(f"folder/{name}") == (found.aliases[0] if found and found.aliases else ""), name
+        assert language_of_file(f"folder/{name}") == (found.aliases[0] if found and found.aliases else ""), (
+            name
+        )

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from widgets.transcript.markdown.formula import formula_to_unicode
+from widgets.transcript.markdown.latex_formula import formula_to_unicode
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.widgets.transcript.drawn import rows
-from tools.registry import builtin_tools
-from tools.results import Card, CommandBlock, TextBlock, text_result
-from widgets.transcript.blocks import CardBlock, CardState
-from widgets.transcript.expansion import Extent
+from tools.tool_registry import builtin_tools
+from tools.tool_result_values import Card, CommandBlock, TextBlock, text_result
+from widgets.transcript.block_expansion import BlockExtent
 from widgets.transcript.leaves import block_leaves as drawing
-from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf
 from widgets.transcript.leaves.safe_text import cells
+from widgets.transcript.transcript_blocks import CardState, ToolCallBlock
 
 WIDTHS = st.integers(40, 200)
 NAMES = st.sampled_from(("read", "edit", "bash", "grep", "mcp search", "server · a_long_tool_name"))
@@ -25,9 +25,12 @@ STATES = st.sampled_from(list(CardState))
 
 
 def head(
-    card: Card, state: CardState = CardState.DONE, extent: Extent = Extent.CLOSED, timing: str = ""
-) -> Leaf:
-    return drawing.draw_block(CardBlock(id="c", card=card, state=state, timing=timing), extent)[0]
+    card: Card,
+    state: CardState = CardState.DONE,
+    extent: BlockExtent = BlockExtent.CLOSED,
+    timing: str = "",
+) -> LayoutLeaf:
+    return drawing.draw_block(ToolCallBlock(id="c", card=card, state=state, timing=timing), extent)[0]
 
 
 @given(WIDTHS, NAMES, SUBJECTS, MESSAGES, TIMES, STATES)
@@ -38,7 +41,7 @@ def test_a_subject_that_fits_a_row_is_never_cut(
     drawn = rows([head(card, state, timing=timing)], width)
     assert all(cells(row) <= width for row in drawn)
     if cells(f"✓ {title} {subject}") <= width:
-        assert drawn[0].startswith(f"{drawing.STATE_GLYPHS[state]} {title} {subject}")
+        assert drawn[0].startswith(f"{drawing.CARD_STATE_GLYPHS[state]} {title} {subject}")
     else:
         assert "…" in drawn[0] and cells(drawn[0]) > width - 30
 
@@ -52,7 +55,7 @@ def test_of_a_path_that_fits_no_row_the_name_stays(width: int, path: str, said: 
 @given(WIDTHS, st.text("abc ()[]\\.*\"'/文\t\n\x1b", max_size=400), MESSAGES)
 def test_an_open_card_shows_all_of_its_subject(width: int, pattern: str, said: str) -> None:
     card = Card(title="grep", subject=f"/{pattern}/", summary=said, blocks=(TextBlock(text="x"),))
-    leaf = head(card, extent=Extent.ALL)
+    leaf = head(card, extent=BlockExtent.ALL)
     drawn = rows([leaf], width)
     assert all(cells(row) <= width for row in drawn)
     shown = "".join("".join(row).removeprefix("│") for row in drawn)
@@ -63,7 +66,7 @@ def test_an_open_card_shows_all_of_its_subject(width: int, pattern: str, said: s
 def test_the_command_of_an_open_card_stands_once() -> None:
     command = "echo " + "x" * 200
     card = Card(title="bash", subject=command, blocks=(CommandBlock(command=command),))
-    assert len(rows([head(card, extent=Extent.ALL)], 80)) == 1
+    assert len(rows([head(card, extent=BlockExtent.ALL)], 80)) == 1
 
 
 def test_a_pattern_is_told_as_it_is() -> None:
@@ -75,8 +78,8 @@ def test_a_pattern_is_told_as_it_is() -> None:
 
 def test_the_time_of_what_runs_moves_nothing() -> None:
     card = Card(title="bash", subject="x" * 70)
-    block = CardBlock(id="c", card=card, state=CardState.RUNNING, timing="3 s")
-    [leaf] = drawing.draw_block(block, Extent.CLOSED)
+    block = ToolCallBlock(id="c", card=card, state=CardState.RUNNING, timing="3 s")
+    [leaf] = drawing.draw_block(block, BlockExtent.CLOSED)
     assert rows([leaf], 80) == [f"● bash {'x' * 70}"]
     assert rows([leaf], 100)[0].endswith(" 3 s")
 
@@ -109,9 +112,9 @@ def test_what_a_tool_was_asked_for_is_whole_when_it_fails(name: str, width: int)
     for result in (None, text_result(TOLD), text_result(TOLD, is_error=True)):
         state = CardState.FAILED if result and result.is_error else CardState.DONE
         card = tool.card(given, result)
-        block = CardBlock(id="c", card=card, state=state, timing="1 m 12 s")
-        shown = rows(drawing.draw_block(block, Extent.CLOSED), width)
+        block = ToolCallBlock(id="c", card=card, state=state, timing="1 m 12 s")
+        shown = rows(drawing.draw_block(block, BlockExtent.CLOSED), width)
         if len(f"✓ {name} {card.subject}") <= width:
-            assert shown[0].startswith(f"{drawing.STATE_GLYPHS[state]} {name} {card.subject}".rstrip())
+            assert shown[0].startswith(f"{drawing.CARD_STATE_GLYPHS[state]} {name} {card.subject}".rstrip())
         if result and result.is_error and not any(isinstance(one, CommandBlock) for one in card.blocks):
             assert any("Could not do it" in row for row in shown), "the reason of the failure is shown"

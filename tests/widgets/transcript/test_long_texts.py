@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from widgets.transcript.blocks import Block, NoteBlock, Prose, ReplyBlock, UserBlock
-from widgets.transcript.column import Column
-from widgets.transcript.expansion import Expansion
-from widgets.transcript.item import Item
+from widgets.transcript.block_expansion import BlockExpansion
+from widgets.transcript.block_item import BlockItem
+from widgets.transcript.block_stack import BlockStack
+from widgets.transcript.transcript_blocks import AppNoteBlock, Block, ReplyBlock, ReplyProse, UserPromptBlock
 
 HEIGHT = 30
 
@@ -18,16 +18,16 @@ def numbered(lines: int, seed: int = 1) -> str:
     return "\n".join(f"{number}: " + "word " * chance.choice((2, 5, 9, 70)) for number in range(lines))
 
 
-def column_of(*blocks: Block, width: int = 80) -> Column:
-    column = Column()
+def column_of(*blocks: Block, width: int = 80) -> BlockStack:
+    column = BlockStack()
     column.width = width
-    column.expansion = Expansion(is_whole=True)
-    column.replace([Item(block) for block in blocks])
+    column.expansion = BlockExpansion(is_whole=True)
+    column.replace([BlockItem(block) for block in blocks])
     column.measure_last_screen(HEIGHT)
     return column
 
 
-def shown(column: Column, y: int) -> list[str]:
+def shown(column: BlockStack, y: int) -> list[str]:
     """What the rows from a place on show."""
     out: list[str] = []
     for row in column.rows(y, HEIGHT):
@@ -39,7 +39,7 @@ def shown(column: Column, y: int) -> list[str]:
     return out
 
 
-def laid_out(column: Column) -> int:
+def laid_out(column: BlockStack) -> int:
     return sum(leaf.width == column.width for item in column.items for leaf in item.leaves or ())
 
 
@@ -52,11 +52,11 @@ def all_rows(block: Block, width: int) -> list[str]:
 
 
 def reply(text: str) -> ReplyBlock:
-    return ReplyBlock(id="long", parts=(Prose(text=text),))
+    return ReplyBlock(id="long", parts=(ReplyProse(text=text),))
 
 
-def long_user(text: str) -> UserBlock:
-    return UserBlock(id="long", text=text)
+def long_user(text: str) -> UserPromptBlock:
+    return UserPromptBlock(id="long", text=text)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_scrolling_down_after_a_jump_skips_no_row():
 
 @pytest.mark.parametrize("width", [60, 79, 120])
 def test_another_width_lays_out_what_is_in_sight_and_keeps_the_place(width: int):
-    column = column_of(reply(numbered(60_000)), NoteBlock(id="n", text="below"))
+    column = column_of(reply(numbered(60_000)), AppNoteBlock(id="n", text="below"))
     y = column.measure_visible(column.heights.total // 3, HEIGHT)
     place = column.remember_position(y)
     assert place is not None
@@ -114,9 +114,9 @@ def test_a_guess_is_near_what_it_is_then():
 
 def test_a_reply_that_arrives_is_shown_at_its_end():
     text = numbered(9_000)
-    column = Column()
+    column = BlockStack()
     column.width = 80
-    item = Item(reply(""), live=True)
+    item = BlockItem(reply(""), live=True)
     column.replace([item])
     y = 0
     assert item.live is not None

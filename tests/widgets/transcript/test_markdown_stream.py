@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from tests.widgets.transcript.documents import cut_sources, sources
 from tests.widgets.transcript.drawn import rows, styled
-from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf
 from widgets.transcript.markdown.markdown_stream import MAX_MARKDOWN_CHARS, MarkdownStream, parse_bounded
 
 
-def streamed(pieces: list[str], width: int = 60, *, look: bool = False) -> list[Leaf]:
+def streamed(pieces: list[str], width: int = 60, *, look: bool = False) -> list[LayoutLeaf]:
     stream = MarkdownStream()
     for number, piece in enumerate(pieces):
         stream.feed(piece)

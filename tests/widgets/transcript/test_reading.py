@@ -6,14 +6,14 @@ from textual.selection import SELECT_ALL, Selection
 
 from tests.widgets.transcript.page import CARDS, CUSTOM, ENDINGS, PROSE, Page, PageWithLine
 from tests.widgets.transcript.test_view import lines, many
-from widgets.transcript.blocks import Block, NoteBlock, Prose, ReplyBlock, UserBlock
+from widgets.transcript.transcript_blocks import AppNoteBlock, Block, ReplyBlock, ReplyProse, UserPromptBlock
 from widgets.transcript.view import Transcript
 
 CODE = "Look:\n\n```py\nx = 1\n\ty = 2\n```\n\nand\n\n```\nsecond\n```\n"
 
 
 def reply(block_id: str, text: str) -> Block:
-    return ReplyBlock(id=block_id, parts=(Prose(text=text),))
+    return ReplyBlock(id=block_id, parts=(ReplyProse(text=text),))
 
 
 async def test_prompts_are_jumped_to() -> None:
@@ -35,7 +35,7 @@ async def test_prompts_are_jumped_to() -> None:
 
 async def test_focus_mode_moves_block_by_block_and_acts_on_one() -> None:
     page = PageWithLine(
-        lambda transcript: transcript.replace_all([UserBlock(id="u", text="Ask"), reply("r", CODE)])
+        lambda transcript: transcript.replace_all([UserPromptBlock(id="u", text="Ask"), reply("r", CODE)])
     )
     async with page.run_test(size=(60, 20)) as pilot:
         transcript = page.transcript
@@ -80,7 +80,7 @@ async def test_keys_open_and_close_the_focused_block() -> None:
 
 async def test_moving_goes_through_a_block_that_is_higher_than_the_view() -> None:
     long = reply("long", "\n\n".join(f"Paragraph {number}" for number in range(30)))
-    page = PageWithLine(lambda transcript: transcript.replace_all([UserBlock(id="u", text="x"), long]))
+    page = PageWithLine(lambda transcript: transcript.replace_all([UserPromptBlock(id="u", text="x"), long]))
     async with page.run_test(size=(60, 14)) as pilot:
         transcript = page.transcript
         transcript.focus()
@@ -134,7 +134,9 @@ async def test_clicking_links_and_retries() -> None:
 async def test_dragging_selects_the_logical_text_across_blocks() -> None:
     text = "- a list item that is long enough to be wrapped by the width\n\n```\n  code\n```"
     page = Page(
-        lambda transcript: transcript.replace_all([UserBlock(id="u", text="Ask this"), reply("r", text)])
+        lambda transcript: transcript.replace_all(
+            [UserPromptBlock(id="u", text="Ask this"), reply("r", text)]
+        )
     )
     async with page.run_test(size=(40, 12)) as pilot:
         transcript = page.transcript
@@ -148,7 +150,7 @@ async def test_dragging_selects_the_logical_text_across_blocks() -> None:
 
 
 async def test_a_selection_survives_what_streams_below() -> None:
-    page = Page(lambda transcript: transcript.replace_all([NoteBlock(id="n", text="keep these words")]))
+    page = Page(lambda transcript: transcript.replace_all([AppNoteBlock(id="n", text="keep these words")]))
     async with page.run_test(size=(40, 6)) as pilot:
         transcript = page.transcript
         page.screen.selections = {transcript: Selection(Offset(5, 0), Offset(10, 0))}
@@ -260,7 +262,7 @@ async def test_a_link_under_the_pointer_stands_out_and_tells_where_it_leads() ->
 
 
 async def test_a_click_with_shift_selects_up_to_there() -> None:
-    blocks = [NoteBlock(id="n", text="one two three four"), NoteBlock(id="m", text="five six")]
+    blocks = [AppNoteBlock(id="n", text="one two three four"), AppNoteBlock(id="m", text="five six")]
     page = Page(lambda transcript: transcript.replace_all(blocks))
     async with page.run_test(size=(40, 6)) as pilot:
         transcript = page.transcript
@@ -321,7 +323,7 @@ PASTE = "\n".join(["Look at this:", *(f"line {number}" for number in range(1, 5_
 
 
 async def test_a_prompt_with_a_long_paste_is_folded_and_opens_with_the_keys_of_cards() -> None:
-    blocks = [UserBlock(id="u", text=PASTE), reply("r", "So.")]
+    blocks = [UserPromptBlock(id="u", text=PASTE), reply("r", "So.")]
     page = PageWithLine(lambda transcript: transcript.replace_all(blocks))
     async with page.run_test(size=(80, 40)) as pilot:
         transcript = page.transcript
@@ -351,7 +353,7 @@ async def test_a_prompt_with_a_long_paste_is_folded_and_opens_with_the_keys_of_c
 
 
 async def test_a_folded_prompt_opens_and_closes_by_click_and_opens_where_a_search_hits() -> None:
-    page = Page(lambda transcript: transcript.replace_all([UserBlock(id="u", text=PASTE)]))
+    page = Page(lambda transcript: transcript.replace_all([UserPromptBlock(id="u", text=PASTE)]))
     async with page.run_test(size=(80, 40)) as pilot:
         transcript = page.transcript
         await pilot.click(offset=(6, 8))
@@ -366,7 +368,7 @@ async def test_a_folded_prompt_opens_and_closes_by_click_and_opens_where_a_searc
 
 async def test_an_opened_prompt_leaves_nothing_out_that_is_two_lines() -> None:
     text = "\n".join(f"line {number}" for number in range(202))
-    page = Page(lambda transcript: transcript.replace_all([UserBlock(id="u", text=text)]))
+    page = Page(lambda transcript: transcript.replace_all([UserPromptBlock(id="u", text=text)]))
     async with page.run_test(size=(80, 210)):
         page.transcript.toggle("u")
         assert [line[2:] for line in lines(page.transcript)] == text.splitlines()
@@ -382,7 +384,7 @@ async def test_an_opened_prompt_leaves_nothing_out_that_is_two_lines() -> None:
     ],
 )
 async def test_only_what_nobody_writes_is_folded(text: str, told: str) -> None:
-    page = Page(lambda transcript: transcript.replace_all([UserBlock(id="u", text=text)]))
+    page = Page(lambda transcript: transcript.replace_all([UserPromptBlock(id="u", text=text)]))
     async with page.run_test(size=(80, 200)):
         shown = page.transcript.painter.as_text()
         assert told in shown if told else "more" not in shown

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from widgets.transcript.leaves.safe_text import clean, cut_end_to_fit, cut_start_to_fit, wrap
+from widgets.transcript.leaves.safe_text import clean, cut_end_to_fit, cut_start_to_fit, wrap_line_into_ranges
 
 WORDS = st.sampled_from(
     [
@@ -39,7 +39,7 @@ LINES = st.lists(WORDS, max_size=24).map("".join)
 
 @given(LINES, st.integers(1, 40))
 def test_rows_hold_the_whole_line_in_order(line: str, width: int) -> None:
-    rows = wrap(line, width)
+    rows = wrap_line_into_ranges(line, width)
     assert "".join(line[start:end] for start, end in rows) == line
     assert all(first[1] == second[0] for first, second in pairwise(rows))
 
@@ -47,7 +47,7 @@ def test_rows_hold_the_whole_line_in_order(line: str, width: int) -> None:
 @given(LINES, st.integers(4, 40))
 @example("\u200d\u200dplain", 4)
 def test_no_row_is_wider_than_the_width(line: str, width: int) -> None:
-    for start, end in wrap(line.replace("\t", ""), width):
+    for start, end in wrap_line_into_ranges(line.replace("\t", ""), width):
         assert cell_len(line.replace("\t", "")[start:end].rstrip(" ")) <= width
 
 
@@ -61,22 +61,22 @@ def test_nothing_that_a_terminal_obeys_gets_through(text: str) -> None:
 
 def test_wrapping_prefers_blanks() -> None:
     line = "one two three"
-    assert [line[a:b] for a, b in wrap(line, 8)] == ["one two ", "three"]
+    assert [line[a:b] for a, b in wrap_line_into_ranges(line, 8)] == ["one two ", "three"]
 
 
 def test_words_longer_than_a_row_are_cut() -> None:
     line = "abcdefghij kl"
-    assert [line[a:b] for a, b in wrap(line, 4)] == ["abcd", "efgh", "ij ", "kl"]
+    assert [line[a:b] for a, b in wrap_line_into_ranges(line, 4)] == ["abcd", "efgh", "ij ", "kl"]
 
 
 def test_wide_characters_are_not_cut_in_half() -> None:
     line = "日本語日本語"
-    assert [line[a:b] for a, b in wrap(line, 5)] == ["日本", "語日", "本語"]
+    assert [line[a:b] for a, b in wrap_line_into_ranges(line, 5)] == ["日本", "語日", "本語"]
 
 
 def test_a_line_of_a_megabyte_is_wrapped_at_once() -> None:
     for line in ("x" * 1_000_000, "語" * 500_000, "word " * 200_000):
-        rows = wrap(line, 80)
+        rows = wrap_line_into_ranges(line, 80)
         assert rows[-1][1] == len(line)
 
 
@@ -98,4 +98,4 @@ def test_cropping_leaves_an_ellipsis_at_the_cut() -> None:
     ],
 )
 def test_an_indent_makes_no_row_of_its_own_while_there_is_room_behind_it(line: str, rows: list[str]) -> None:
-    assert [line[start:end] for start, end in wrap(line, 20)] == rows
+    assert [line[start:end] for start, end in wrap_line_into_ranges(line, 20)] == rows

@@ -5,23 +5,23 @@ import asyncio
 import pytest
 
 from tests.widgets.transcript.page import Page
-from widgets.transcript.blocks import NoteBlock, Prose, ReplyBlock
-from widgets.transcript.item import Item
+from widgets.transcript.block_item import BlockItem
 from widgets.transcript.searching import finder
 from widgets.transcript.searching.text_search import TextSearch
+from widgets.transcript.transcript_blocks import AppNoteBlock, ReplyBlock, ReplyProse
 from widgets.transcript.view import Transcript
 
 COUNT = 60
 
 
-def items() -> list[Item]:
+def items() -> list[BlockItem]:
     return [
-        Item(NoteBlock(id=f"n{number}", text="apple pear apple" if number % 3 == 0 else "plum"))
+        BlockItem(AppNoteBlock(id=f"n{number}", text="apple pear apple" if number % 3 == 0 else "plum"))
         for number in range(COUNT)
     ]
 
 
-def begun(query: str, at: int = 0) -> tuple[TextSearch, list[Item]]:
+def begun(query: str, at: int = 0) -> tuple[TextSearch, list[BlockItem]]:
     search, blocks = TextSearch(), items()
     search.start_counting(query, blocks, at)
     return search, blocks
@@ -64,8 +64,8 @@ def test_where_nothing_follows_it_is_known_when_all_was_looked_at():
 def test_blocks_that_come_or_change_are_looked_at_again_and_no_others():
     search, blocks = begun("apple")
     search.continue_counting(10)
-    blocks[1].replace_block(NoteBlock(id="n1", text="an apple"))
-    blocks.append(Item(NoteBlock(id="new", text="apple, apple, apple")))
+    blocks[1].replace_block(AppNoteBlock(id="n1", text="an apple"))
+    blocks.append(BlockItem(AppNoteBlock(id="new", text="apple, apple, apple")))
     del blocks[0]
     seen = [item.block.id for item in blocks if item.searched == 0]
     assert seen == ["n1", "new"]
@@ -99,7 +99,7 @@ def test_a_second_search_knows_nothing_of_the_first():
 def test_text_is_found_as_it_is_drawn(query: str, count: int):
     text = "two\nwords **soft** words `code` here foo\nbar a*b"
     search = TextSearch()
-    search.start_counting(query, [Item(ReplyBlock(id="r", parts=(Prose(text=text),)))], 0)
+    search.start_counting(query, [BlockItem(ReplyBlock(id="r", parts=(ReplyProse(text=text),)))], 0)
     search.continue_counting(10)
     assert search.count == count
 

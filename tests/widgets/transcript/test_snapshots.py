@@ -7,7 +7,12 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.widgets.transcript.page import EVERYTHING, Page, PageWithLine
-from widgets.transcript.blocks import CardBlock, CardState, NoteBlock, UserBlock
+from widgets.transcript.transcript_blocks import (
+    AppNoteBlock,
+    CardState,
+    ToolCallBlock,
+    UserPromptBlock,
+)
 from widgets.transcript.view import Transcript
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -55,7 +60,7 @@ def test_a_long_conversation(snap_compare: Callable[..., bool], size: str, theme
 @pytest.mark.parametrize("theme", THEMES)
 def test_streaming(snap_compare: Callable[..., bool], theme: str) -> None:
     def fill(transcript: Transcript) -> None:
-        transcript.add(UserBlock(id="u", text="Go on"))
+        transcript.add(UserPromptBlock(id="u", text="Go on"))
         transcript.begin_reply("r")
         transcript.append_thinking("r", "First this, then that")
         transcript.append_text("r", "It begins with a list:\n\n- one\n- two\n\n```py\nx = [1, 2")
@@ -91,8 +96,9 @@ async def _scroll_away(pilot: Pilot[None]) -> None:
     await pilot.pause()
     transcript = pilot.app.query_one(Transcript)
     transcript.viewport.scroll_by(-5)
-    transcript.add(NoteBlock(id="new", text="Something came"))
-    transcript.add(CardBlock(id="more", card=EVERYTHING["cards"][0].card, state=CardState.RUNNING))  # type: ignore[union-attr]
+    transcript.add(AppNoteBlock(id="new", text="Something came"))
+    card = EVERYTHING["cards"][0].card  # type: ignore[union-attr]
+    transcript.add(ToolCallBlock(id="more", card=card, state=CardState.RUNNING))
     await pilot.pause()
 
 

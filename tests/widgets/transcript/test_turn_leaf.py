@@ -2,11 +2,11 @@
 
 import pytest
 
-from widgets.transcript.blocks import CardState, TurnAction, TurnBlock
-from widgets.transcript.leaves.leaf import Leaf
-from widgets.transcript.leaves.turn_leaf import draw_turn, turn_text
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf
+from widgets.transcript.leaves.turn_end_leaf import draw_turn_end, turn_end_text
+from widgets.transcript.transcript_blocks import CardState, TurnAction, TurnEndBlock
 
-CHANGED = TurnBlock(
+CHANGED = TurnEndBlock(
     id="t",
     words="Done in 14 s",
     files="fleet.py, boats.md +67 −12",
@@ -17,7 +17,7 @@ CHANGED = TurnBlock(
 )
 
 
-def rows(leaf: Leaf, width: int) -> list[str]:
+def rows(leaf: LayoutLeaf, width: int) -> list[str]:
     return ["".join(piece.text for piece in leaf.pieces(row)) for row in range(len(leaf.layout(width)))]
 
 
@@ -31,15 +31,18 @@ def rows(leaf: Leaf, width: int) -> list[str]:
     ],
 )
 def test_the_end_of_a_turn_stays_in_one_row_and_its_counts_stay_longest(width: int, shown: str) -> None:
-    assert rows(draw_turn(CHANGED, "✓ "), width) == [shown]
-    assert turn_text(CHANGED).endswith("fleet.py, boats.md +67 −12   alt+g review   alt+z undo")
+    assert rows(draw_turn_end(CHANGED, "✓ "), width) == [shown]
+    assert turn_end_text(CHANGED).endswith("fleet.py, boats.md +67 −12   alt+g review   alt+z undo")
 
 
 def test_what_must_be_read_breaks_into_rows() -> None:
-    end = TurnBlock(id="t", words="Done in 14 s", warning="cannot be undone: big.bin and 1 more")
-    assert rows(draw_turn(end, "✓ "), 34) == ["✓ Done in 14 s   cannot be undone:", "  big.bin and 1 more"]
+    end = TurnEndBlock(id="t", words="Done in 14 s", warning="cannot be undone: big.bin and 1 more")
+    assert rows(draw_turn_end(end, "✓ "), 34) == [
+        "✓ Done in 14 s   cannot be undone:",
+        "  big.bin and 1 more",
+    ]
 
 
 def test_the_end_of_each_turn_stands_on_a_bar_of_how_it_ended() -> None:
     for state, ground in ((CardState.DONE, "turn"), (CardState.ABORTED, "pill-aborted")):
-        assert draw_turn(TurnBlock(id="t", words="", state=state), "  ").fill == ground
+        assert draw_turn_end(TurnEndBlock(id="t", words="", state=state), "  ").fill == ground

@@ -5,19 +5,19 @@ import asyncio
 from tests.support.idle import text_of
 from tests.support.sizes import resize
 from tests.widgets.transcript.page import BASH, CARDS, EVERYTHING, PROSE, READ, Page
-from tools.results import Card, CommandBlock, DiffBlock
-from widgets.transcript.blocks import (
+from tools.tool_result_values import Card, CommandBlock, DiffBlock
+from widgets.transcript.block_expansion import BlockExtent
+from widgets.transcript.transcript_blocks import (
+    AppNoteBlock,
     Block,
-    CardBlock,
     CardState,
     CustomBlock,
-    CustomKind,
-    NoteBlock,
+    CustomBlockKind,
+    FailureToShow,
     ReplyState,
-    ShownFailure,
-    UserBlock,
+    ToolCallBlock,
+    UserPromptBlock,
 )
-from widgets.transcript.expansion import Extent
 from widgets.transcript.view import Transcript
 
 SIZE = (60, 12)
@@ -25,9 +25,9 @@ SIZE = (60, 12)
 
 def many(count: int) -> list[Block]:
     return [
-        UserBlock(id=f"b{number}", text=f"Question {number}")
+        UserPromptBlock(id=f"b{number}", text=f"Question {number}")
         if number % 5 == 0
-        else NoteBlock(id=f"b{number}", text=f"Line {number} " + "and words " * (number % 9))
+        else AppNoteBlock(id=f"b{number}", text=f"Line {number} " + "and words " * (number % 9))
         for number in range(count)
     ]
 
@@ -57,18 +57,18 @@ async def test_a_conversation_reads_like_this() -> None:
     page = Page()
     async with page.run_test(size=(60, 20)):
         transcript = page.transcript
-        transcript.add(UserBlock(id="u1", text="Fix the tests"))
+        transcript.add(UserPromptBlock(id="u1", text="Fix the tests"))
         transcript.begin_reply("r1")
         transcript.append_thinking("r1", "Where are they?")
         page.now += 7
         transcript.append_text("r1", "I will **look**.")
         transcript.arriving.flush()
         transcript.finish_reply("r1")
-        transcript.add(CardBlock(id="c1", card=READ, state=CardState.RUNNING))
-        transcript.add(CardBlock(id="c1", card=READ, state=CardState.DONE, timing="0.1 s"))
+        transcript.add(ToolCallBlock(id="c1", card=READ, state=CardState.RUNNING))
+        transcript.add(ToolCallBlock(id="c1", card=READ, state=CardState.DONE, timing="0.1 s"))
         file_map = Card(title="map", subject="app.py")
-        transcript.add(CustomBlock(id="m1", kind=CustomKind.FILE_MAP, card=file_map))
-        transcript.add(NoteBlock(id="n1", text="Model changed"))
+        transcript.add(CustomBlock(id="m1", kind=CustomBlockKind.FILE_MAP, card=file_map))
+        transcript.add(AppNoteBlock(id="n1", text="Model changed"))
         assert transcript.painter.as_text() == (
             "› Fix the tests\n"
             "\n"
@@ -84,14 +84,14 @@ async def test_a_conversation_reads_like_this() -> None:
 
 
 async def test_a_conversation_begins_at_the_top_and_a_first_page_is_in_the_middle() -> None:
-    first_page = NoteBlock(id="welcome", text="", tagline="a coding agent", is_centred=True)
+    first_page = AppNoteBlock(id="welcome", text="", tagline="a coding agent", is_centred=True)
     page = Page(lambda transcript: transcript.add(first_page))
     async with page.run_test(size=(60, 20)) as pilot:
         transcript = page.transcript
         assert "a coding agent" not in "".join(rows(transcript)[:9])
-        transcript.add(NoteBlock(id="n1", text="An update is there."))
+        transcript.add(AppNoteBlock(id="n1", text="An update is there."))
         assert transcript.viewport.blank_rows > 0  # with a message of bayou the page stays in the middle
-        transcript.add(UserBlock(id="u1", text="Fix the tests"))
+        transcript.add(UserPromptBlock(id="u1", text="Fix the tests"))
         assert transcript.viewport.blank_rows == 0
         transcript.remove_block("welcome")
         transcript.remove_block("n1")
@@ -115,7 +115,7 @@ async def test_the_view_follows_the_end_until_it_is_scrolled_up() -> None:
         transcript.viewport.scroll_by(-1)
         assert not transcript.viewport.is_following
         before = rows(transcript)
-        transcript.add(NoteBlock(id="new", text="Something came"))
+        transcript.add(AppNoteBlock(id="new", text="Something came"))
         await pilot.pause()
         assert rows(transcript)[:-1] == before[:-1]
         assert rows(transcript)[-1].endswith("↓ 1 new · end")
@@ -206,8 +206,8 @@ async def test_opened_blocks_stay_open() -> None:
         transcript = page.transcript
         transcript.toggle("bash")
         await resize(pilot, 80, 30)
-        transcript.add(NoteBlock(id="n", text="more"))
-        transcript.add(CardBlock(id="bash", card=BASH, state=CardState.DONE))
+        transcript.add(AppNoteBlock(id="n", text="more"))
+        transcript.add(ToolCallBlock(id="bash", card=BASH, state=CardState.DONE))
         transcript.replace_all(CARDS)
         assert "$ make test" in transcript.painter.as_text()
         transcript.open_all(tools=True)
@@ -218,9 +218,9 @@ async def test_opened_blocks_stay_open() -> None:
 
 
 async def test_what_comes_after_all_was_closed_opens_by_itself() -> None:
-    def edit(block_id: str, line: str) -> CardBlock:
+    def edit(block_id: str, line: str) -> ToolCallBlock:
         diff = DiffBlock(path="a.py", diff=f"--- a/a.py\n+++ b/a.py\n@@ -0,0 +1 @@\n+{line}\n", added=1)
-        return CardBlock(
+        return ToolCallBlock(
             id=block_id, card=Card(title="edit", subject="a.py", blocks=(diff,)), state=CardState.DONE
         )
 
@@ -229,7 +229,7 @@ async def test_what_comes_after_all_was_closed_opens_by_itself() -> None:
         transcript = page.transcript
         transcript.add(edit("one", "first"))
         assert "first" in transcript.painter.as_text()
-        for extent in (Extent.PREVIEW, Extent.ALL, Extent.CLOSED):
+        for extent in (BlockExtent.PREVIEW, BlockExtent.ALL, BlockExtent.CLOSED):
             transcript.open_all(tools=extent)
         assert "first" not in transcript.painter.as_text()
         transcript.add(edit("two", "second"))
@@ -304,7 +304,7 @@ async def test_a_reply_that_fails_says_what_why_and_what_next() -> None:
         transcript = page.transcript
         transcript.begin_reply("r")
         transcript.append_text("r", "It beg")
-        failure = ShownFailure(message="Connection lost", next_step="Check the network", retry_key="alt+r")
+        failure = FailureToShow(message="Connection lost", next_step="Check the network", retry_key="alt+r")
         transcript.finish_reply("r", ReplyState.ERROR, failure=failure)
         assert lines(transcript) == [
             "  It beg",
@@ -322,14 +322,14 @@ async def test_progress_of_a_card_is_drawn_once_a_frame_and_its_end_at_once() ->
     page = Page(lambda transcript: transcript.open_all(tools=True))
     async with page.run_test(size=(40, 30)):
         transcript = page.transcript
-        transcript.add(CardBlock(id="c", card=card(1), state=CardState.RUNNING))
+        transcript.add(ToolCallBlock(id="c", card=card(1), state=CardState.RUNNING))
         for lines_ in range(2, 6):
-            transcript.add(CardBlock(id="c", card=card(lines_), state=CardState.RUNNING))
+            transcript.add(ToolCallBlock(id="c", card=card(lines_), state=CardState.RUNNING))
         assert transcript.painter.as_text().count("line") == 1
         transcript.arriving.flush()
         assert transcript.painter.as_text().count("line") == 5
-        transcript.add(CardBlock(id="c", card=card(6), state=CardState.RUNNING))
-        transcript.add(CardBlock(id="c", card=card(7), state=CardState.DONE))
+        transcript.add(ToolCallBlock(id="c", card=card(6), state=CardState.RUNNING))
+        transcript.add(ToolCallBlock(id="c", card=card(7), state=CardState.DONE))
         transcript.arriving.flush()
         assert transcript.painter.as_text().count("line") == 7
 

@@ -4,36 +4,36 @@ from tree_sitter import Node
 
 from tools.filemap.language_description import (
     FoundSymbol,
-    Language,
-    NamedNode,
-    NodeContext,
-    NodeRule,
-    child_name_rule,
-    child_of_type,
-    first_line_of_node,
+    LanguageDescription,
+    SymbolNameNode,
+    SyntaxNodeContext,
+    SyntaxNodeRule,
+    first_child_of_types,
+    first_line_of_node_without_body,
     first_named_child,
     last_named_child,
+    name_by_child_type,
     word_set,
 )
-from tools.filemap.symbol_lists import sort_in_file_order
+from tools.filemap.symbol_list_changes import sort_symbols_in_file_order
 
 
-def _name_docker_stage(node: Node, place: NodeContext) -> list[NamedNode]:
-    line = first_line_of_node(node, place, 120, until="")
+def _name_docker_stage(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode]:
+    line = first_line_of_node_without_body(node, place, 120, until="")
     parts = line.split()
     lower = [part.lower() for part in parts]
     name = parts[lower.index("as") + 1] if "as" in lower[:-1] else parts[-1] if len(parts) > 1 else line
-    return [NamedNode(name, "stage", line)]
+    return [SymbolNameNode(name, "stage", line)]
 
 
-def _name_docker_instruction(node: Node, place: NodeContext) -> list[NamedNode]:
-    line = first_line_of_node(node, place, 100, until="")
-    return [NamedNode(line.split()[0] if line else "", "", line)]
+def _name_docker_instruction(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode]:
+    line = first_line_of_node_without_body(node, place, 100, until="")
+    return [SymbolNameNode(line.split()[0] if line else "", "", line)]
 
 
 def _finish_docker_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Ends each build stage of a Dockerfile before the next one, and attaches its instructions."""
-    drafts = sort_in_file_order(drafts)
+    drafts = sort_symbols_in_file_order(drafts)
     last_row = source.rstrip().count(b"\n")
     stage = -1
     for index, draft in enumerate(drafts):
@@ -46,32 +46,32 @@ def _finish_docker_symbols(drafts: list[FoundSymbol], source: bytes) -> list[Fou
     return drafts
 
 
-DOCKERFILE = Language(
+DOCKERFILE_LANGUAGE = LanguageDescription(
     name="dockerfile",
     node_rules={
-        "from_instruction": NodeRule("stage", _name_docker_stage),
-        "arg_instruction": NodeRule("argument", "name", is_leaf=True),
-        "workdir_instruction": NodeRule("instruction", _name_docker_instruction, is_leaf=True),
-        "copy_instruction": NodeRule("instruction", _name_docker_instruction, is_leaf=True),
-        "add_instruction": NodeRule("instruction", _name_docker_instruction, is_leaf=True),
-        "run_instruction": NodeRule("instruction", _name_docker_instruction, is_leaf=True),
-        "expose_instruction": NodeRule("instruction", _name_docker_instruction, is_leaf=True),
-        "healthcheck_instruction": NodeRule("instruction", _name_docker_instruction, is_leaf=True),
-        "entrypoint_instruction": NodeRule("entry", _name_docker_instruction, is_leaf=True),
-        "cmd_instruction": NodeRule("entry", _name_docker_instruction, is_leaf=True),
+        "from_instruction": SyntaxNodeRule("stage", _name_docker_stage),
+        "arg_instruction": SyntaxNodeRule("argument", "name", is_leaf=True),
+        "workdir_instruction": SyntaxNodeRule("instruction", _name_docker_instruction, is_leaf=True),
+        "copy_instruction": SyntaxNodeRule("instruction", _name_docker_instruction, is_leaf=True),
+        "add_instruction": SyntaxNodeRule("instruction", _name_docker_instruction, is_leaf=True),
+        "run_instruction": SyntaxNodeRule("instruction", _name_docker_instruction, is_leaf=True),
+        "expose_instruction": SyntaxNodeRule("instruction", _name_docker_instruction, is_leaf=True),
+        "healthcheck_instruction": SyntaxNodeRule("instruction", _name_docker_instruction, is_leaf=True),
+        "entrypoint_instruction": SyntaxNodeRule("entry", _name_docker_instruction, is_leaf=True),
+        "cmd_instruction": SyntaxNodeRule("entry", _name_docker_instruction, is_leaf=True),
     },
     entered_nodes=word_set("source_file"),
     finish_symbols=_finish_docker_symbols,
 )
 
 
-def _name_make_targets(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_make_targets(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     first = first_named_child(node)
     if first is None:
         return None
     names = place.text(first).split()
     return [
-        NamedNode(name, "target", first_line_of_node(node, place, 120, until=""))
+        SymbolNameNode(name, "target", first_line_of_node_without_body(node, place, 120, until=""))
         for name in names
         if name != ".PHONY"
     ][:20] or None
@@ -98,16 +98,16 @@ def _count_make_recipe_rows(source: bytes, start: int) -> int:
     return rows
 
 
-MAKE = Language(
+MAKE_LANGUAGE = LanguageDescription(
     name="make",
     display_name="Makefile",
     node_rules={
-        "rule": NodeRule("target", _name_make_targets),
-        "variable_assignment": NodeRule("variable", is_leaf=True),
-        "define_directive": NodeRule("macro", is_leaf=True),
+        "rule": SyntaxNodeRule("target", _name_make_targets),
+        "variable_assignment": SyntaxNodeRule("variable", is_leaf=True),
+        "define_directive": SyntaxNodeRule("macro", is_leaf=True),
     },
     entered_nodes=word_set("makefile conditional else_directive elsif_directive recipe"),
-    import_rules={"include_directive": child_name_rule("list")},
+    import_rules={"include_directive": name_by_child_type("list")},
     finish_symbols=_finish_make_symbols,
 )
 
@@ -118,34 +118,38 @@ _SYMBOL_KIND_BY_CMAKE_COMMAND = {
 }  # fmt: skip
 
 
-def _read_cmake_arguments(node: Node, place: NodeContext) -> list[str]:
-    found = child_of_type(node, "argument_list")
+def _read_cmake_arguments(node: Node, place: SyntaxNodeContext) -> list[str]:
+    found = first_child_of_types(node, "argument_list")
     return [place.text(argument) for argument in found.named_children[:4]] if found is not None else []
 
 
-def _name_cmake_command(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_cmake_command(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     first = first_named_child(node)
     word = place.text(first).lower() if first is not None else ""
     kind = _SYMBOL_KIND_BY_CMAKE_COMMAND.get(word)
     arguments = _read_cmake_arguments(node, place)
     if kind is None or not arguments:
         return None
-    return [NamedNode(arguments[0], kind, f"{word}({' '.join(arguments)})"[:120])]
+    return [SymbolNameNode(arguments[0], kind, f"{word}({' '.join(arguments)})"[:120])]
 
 
-def _name_cmake_definition(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_cmake_definition(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     head = first_named_child(node)
     arguments = _read_cmake_arguments(head, place) if head is not None else []
-    return [NamedNode(arguments[0], "", f"{arguments[0]}({' '.join(arguments[1:])})")] if arguments else None
+    return (
+        [SymbolNameNode(arguments[0], "", f"{arguments[0]}({' '.join(arguments[1:])})")]
+        if arguments
+        else None
+    )
 
 
-CMAKE = Language(
+CMAKE_LANGUAGE = LanguageDescription(
     name="cmake",
     display_name="CMake",
     node_rules={
-        "function_def": NodeRule("function", _name_cmake_definition, is_leaf=True),
-        "macro_def": NodeRule("macro", _name_cmake_definition, is_leaf=True),
-        "normal_command": NodeRule("command", _name_cmake_command, is_leaf=True),
+        "function_def": SyntaxNodeRule("function", _name_cmake_definition, is_leaf=True),
+        "macro_def": SyntaxNodeRule("macro", _name_cmake_definition, is_leaf=True),
+        "normal_command": SyntaxNodeRule("command", _name_cmake_command, is_leaf=True),
     },
     entered_nodes=word_set("source_file if_condition body foreach_loop while_loop block_def"),
     comment_nodes=word_set("line_comment bracket_comment"),
@@ -156,7 +160,7 @@ _HCL_DECLARATION_BLOCK_TYPES = word_set("variable output")
 """Blocks whose attributes describe them (`type`, `default`) and are no symbols."""
 
 
-def _is_in_hcl_declaration(node: Node, place: NodeContext) -> bool:
+def _is_in_hcl_declaration(node: Node, place: SyntaxNodeContext) -> bool:
     """Returns whether an HCL node is inside of a `variable` or `output` block."""
     above = node.parent
     while above is not None:
@@ -167,11 +171,11 @@ def _is_in_hcl_declaration(node: Node, place: NodeContext) -> bool:
     return False
 
 
-def _name_hcl_attribute(node: Node, place: NodeContext) -> Node | None:
-    return None if _is_in_hcl_declaration(node, place) else child_of_type(node, "identifier")
+def _name_hcl_attribute(node: Node, place: SyntaxNodeContext) -> Node | None:
+    return None if _is_in_hcl_declaration(node, place) else first_child_of_types(node, "identifier")
 
 
-def _name_hcl_block(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_hcl_block(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     """Returns the symbol name of a Terraform block, made of its labels as other blocks refer to it: `resource
     aws_s3_bucket.files`."""
     if place.ancestor_type(1) == "block" and _is_in_hcl_declaration(node, place):
@@ -183,30 +187,34 @@ def _name_hcl_block(node: Node, place: NodeContext) -> list[NamedNode] | None:
     ]
     kind = labels.pop(0) if len(labels) > 1 else "block"
     name = ".".join(labels)
-    return [NamedNode(name, kind, name)]
+    return [SymbolNameNode(name, kind, name)]
 
 
-HCL = Language(
+HCL_LANGUAGE = LanguageDescription(
     name="hcl",
     display_name="HCL",
     node_rules={
-        "block": NodeRule("block", _name_hcl_block),
-        "attribute": NodeRule("attribute", _name_hcl_attribute, is_leaf=True),
+        "block": SyntaxNodeRule("block", _name_hcl_block),
+        "attribute": SyntaxNodeRule("attribute", _name_hcl_attribute, is_leaf=True),
     },
     entered_nodes=word_set("config_file body"),
 )
 
 
 def _find_toml_key(node: Node) -> Node | None:
-    return child_of_type(node, "bare_key", "dotted_key", "quoted_key")
+    return first_child_of_types(node, "bare_key", "dotted_key", "quoted_key")
 
 
-def _name_toml_table(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_toml_table(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     name = _find_toml_key(node)
-    return [NamedNode(name, "", first_line_of_node(node, place, until="#"))] if name is not None else None
+    return (
+        [SymbolNameNode(name, "", first_line_of_node_without_body(node, place, until="#"))]
+        if name is not None
+        else None
+    )
 
 
-def _name_toml_pair(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_toml_pair(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     name, value = _find_toml_key(node), last_named_child(node)
     if name is None or value is None:
         return None
@@ -217,7 +225,7 @@ def _name_toml_pair(node: Node, place: NodeContext) -> list[NamedNode] | None:
         about = f"array of {value.named_child_count}"
     elif kind in ("string", "integer", "float", "boolean") and value.end_byte - value.start_byte < 60:
         about = " ".join(place.text(value).split())
-    return [NamedNode(name, "key", f"{shown} = {about}")]
+    return [SymbolNameNode(name, "key", f"{shown} = {about}")]
 
 
 def _finish_toml_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
@@ -232,16 +240,16 @@ def _finish_toml_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[Foun
     return drafts
 
 
-TOML = Language(
+TOML_LANGUAGE = LanguageDescription(
     name="toml",
     display_name="TOML",
     node_rules={
-        "table": NodeRule("table", _name_toml_table),
-        "table_array_element": NodeRule("table", _name_toml_table),
-        "pair": NodeRule("key", _name_toml_pair, is_leaf=True),
+        "table": SyntaxNodeRule("table", _name_toml_table),
+        "table_array_element": SyntaxNodeRule("table", _name_toml_table),
+        "pair": SyntaxNodeRule("key", _name_toml_pair, is_leaf=True),
     },
     entered_nodes=word_set("document"),
     finish_symbols=_finish_toml_symbols,
 )
 
-LANGUAGES = (DOCKERFILE, MAKE, CMAKE, HCL, TOML)
+LANGUAGE_DESCRIPTIONS = (DOCKERFILE_LANGUAGE, MAKE_LANGUAGE, CMAKE_LANGUAGE, HCL_LANGUAGE, TOML_LANGUAGE)

@@ -5,24 +5,24 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language_description import (
-    AncestorTypes,
+    AncestorNodeTypes,
     DefinitionWord,
     FoundSymbol,
-    Language,
-    NamedNode,
-    NodeContext,
-    NodeRule,
-    default_name_rule,
+    LanguageDescription,
+    SymbolNameNode,
+    SyntaxNodeContext,
+    SyntaxNodeRule,
     first_named_child,
+    name_rule_with_default,
     word_set,
 )
-from tools.filemap.languages.lost_classes import (
-    add_macro_namespaces,
+from tools.filemap.languages.c_macros import blank_c_macros
+from tools.filemap.languages.cpp_lost_classes import (
+    add_cpp_macro_namespaces,
     blank_cpp_wrappers,
-    recover_lost_classes,
+    recover_lost_cpp_classes,
 )
-from tools.filemap.languages.macros import blank_macros
-from tools.filemap.symbol_lists import attach_symbols_by_scope, remove_symbols
+from tools.filemap.symbol_list_changes import attach_symbols_to_types_by_scope, remove_symbols
 
 _C_NAME_NODES = word_set(
     "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
@@ -31,7 +31,7 @@ _C_NAME_NODES = word_set(
 _OPERATOR_NAME_PATTERN = re.compile(r"(?:^|::)\s*(?P<said>operator\b.*)$", re.S)
 
 
-def declared_name_node(node: Node | None) -> Node | None:
+def find_declared_c_name_node(node: Node | None) -> Node | None:
     """Returns the name that a C declarator declares: `f` in `int (*f[3])(void)`."""
     for _ in range(16):
         if node is None or node.type in _C_NAME_NODES:
@@ -72,12 +72,12 @@ def _inner_c_declarator(node: Node) -> Node | None:
     return None
 
 
-def _name_c_function(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    name = declared_name_node(node.child_by_field_name("declarator"))
+def _name_c_function(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
+    name = find_declared_c_name_node(node.child_by_field_name("declarator"))
     if name is None:
         return None
     if name.type == "operator_cast":
-        return [NamedNode(_conversion_operator_name(place.text(name)))]
+        return [SymbolNameNode(_conversion_operator_name(place.text(name)))]
     if name.type in ("identifier", "field_identifier") and place.text(name) in _C_RESERVED_WORDS:
         return None
     if (
@@ -85,7 +85,7 @@ def _name_c_function(node: Node, place: NodeContext) -> list[NamedNode] | None:
         and place.nearest_ancestor_type(*_C_BODY_NODES) == "compound_statement"
     ):
         return None  # `for_each(item, list) {` in a body: a macro call
-    return [NamedNode(name)]
+    return [SymbolNameNode(name)]
 
 
 _C_BODY_NODES = word_set("compound_statement field_declaration_list declaration_list")
@@ -100,18 +100,18 @@ def _conversion_operator_name(text: str) -> str:
     return " ".join(_NO_PARAMETERS_PATTERN.sub("", text).split())
 
 
-def _name_c_declarators(node: Node, place: NodeContext, variable: str) -> list[NamedNode] | None:
-    found: list[NamedNode] = []
+def _name_c_declarators(node: Node, place: SyntaxNodeContext, variable: str) -> list[SymbolNameNode] | None:
+    found: list[SymbolNameNode] = []
     for declarator in node.children_by_field_name("declarator"):
-        name = declared_name_node(declarator)
+        name = find_declared_c_name_node(declarator)
         if name is not None and name.type == "operator_cast":
-            found.append(NamedNode(_conversion_operator_name(place.text(name)), "function"))
+            found.append(SymbolNameNode(_conversion_operator_name(place.text(name)), "function"))
         elif name is not None and place.text(name) not in _C_RESERVED_WORDS:
-            found.append(NamedNode(name, "function" if _declares_c_function(declarator) else variable))
+            found.append(SymbolNameNode(name, "function" if _declares_c_function(declarator) else variable))
     return found or None
 
 
-def _name_c_declaration(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_c_declaration(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     return (
         None
         if place.nearest_ancestor_type("compound_statement")
@@ -119,7 +119,7 @@ def _name_c_declaration(node: Node, place: NodeContext) -> list[NamedNode] | Non
     )
 
 
-def _name_c_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_c_type(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     if node.child_by_field_name("body") is None:
         return None
     name = node.child_by_field_name("name")
@@ -127,20 +127,20 @@ def _name_c_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
         return (
             None
             if place.ancestor_type() in ("type_definition", "field_declaration")
-            else [NamedNode("(anonymous)")]
+            else [SymbolNameNode("(anonymous)")]
         )
-    return [NamedNode(name)]
+    return [SymbolNameNode(name)]
 
 
-def _name_c_typedef(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_c_typedef(node: Node, place: SyntaxNodeContext) -> list[Node] | None:
     declarators = node.children_by_field_name("declarator")
-    return [name for each in declarators if (name := declared_name_node(each)) is not None] or None
+    return [name for each in declarators if (name := find_declared_c_name_node(each)) is not None] or None
 
 
 def finish_c_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Completes the symbols of a C or C++ source: functions of classes become methods; `A::b` is attached to A if A is
     in the same file."""
-    drafts = add_macro_namespaces(drafts, source)
+    drafts = add_cpp_macro_namespaces(drafts, source)
     for draft in drafts:
         if draft.kind == "function":
             scope, last = _split_cpp_scope(draft.name)
@@ -155,7 +155,7 @@ def finish_c_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymb
             if last.lstrip().startswith("~") or draft.name == draft.scope + "::" + draft.scope:
                 draft.kind = "method"
     types = {"class", "struct", "union"}
-    drafts = attach_symbols_by_scope(remove_symbols(drafts, _merge_typedef_bodies(drafts)), types)
+    drafts = attach_symbols_to_types_by_scope(remove_symbols(drafts, _merge_typedef_bodies(drafts)), types)
     for draft in drafts:
         if draft.scope and draft.parent >= 0 and drafts[draft.parent].kind in types:
             draft.name = _split_cpp_scope(draft.name)[1]
@@ -187,16 +187,18 @@ def _merge_typedef_bodies(drafts: list[FoundSymbol]) -> list[int]:
 
 
 _C_RULES = {
-    "function_definition": NodeRule("function", _name_c_function),
-    "struct_specifier": NodeRule("struct", _name_c_type),
-    "union_specifier": NodeRule("union", _name_c_type),
-    "enum_specifier": NodeRule("enum", _name_c_type),
-    "enumerator": NodeRule("enum member", is_leaf=True),
-    "field_declaration": NodeRule("field", lambda node, place: _name_c_declarators(node, place, "field")),
-    "type_definition": NodeRule("type", _name_c_typedef),
-    "preproc_def": NodeRule("macro", is_leaf=True, body_field="value"),
-    "preproc_function_def": NodeRule("macro", is_leaf=True, body_field="value"),
-    "declaration": NodeRule("variable", _name_c_declaration),
+    "function_definition": SyntaxNodeRule("function", _name_c_function),
+    "struct_specifier": SyntaxNodeRule("struct", _name_c_type),
+    "union_specifier": SyntaxNodeRule("union", _name_c_type),
+    "enum_specifier": SyntaxNodeRule("enum", _name_c_type),
+    "enumerator": SyntaxNodeRule("enum member", is_leaf=True),
+    "field_declaration": SyntaxNodeRule(
+        "field", lambda node, place: _name_c_declarators(node, place, "field")
+    ),
+    "type_definition": SyntaxNodeRule("type", _name_c_typedef),
+    "preproc_def": SyntaxNodeRule("macro", is_leaf=True, body_field="value"),
+    "preproc_function_def": SyntaxNodeRule("macro", is_leaf=True, body_field="value"),
+    "declaration": SyntaxNodeRule("variable", _name_c_declaration),
 }
 _C_ENTERED_NODES = word_set(
     "translation_unit preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef field_declaration_list "
@@ -205,7 +207,7 @@ _C_ENTERED_NODES = word_set(
 _MACRO_DEFINITION_WORDS = (DefinitionWord(b"define", re.compile(rb"^[ \t]*#[ \t]*define", re.M)),)
 
 
-def _c_definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
+def _c_definition_filter(here: AncestorNodeTypes) -> tuple[DefinitionWord, ...] | None:
     """Restricts the search for symbols inside of C functions to macros."""
     is_body = here[0] == "function_definition" or (
         here[1] is not None and "function_definition" in here[1][0]
@@ -215,7 +217,7 @@ def _c_definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | No
 
 _C_MODIFIERS = word_set("static inline extern const volatile typedef register")
 
-C = Language(
+C_LANGUAGE = LanguageDescription(
     name="c",
     node_rules=_C_RULES,
     entered_nodes=_C_ENTERED_NODES,
@@ -223,24 +225,24 @@ C = Language(
     modifier_words=_C_MODIFIERS,
     has_type_before_name=True,
     definition_filter=_c_definition_filter,
-    prepare_source=blank_macros,
+    prepare_source=blank_c_macros,
     simplify_source=blank_cpp_wrappers,
     finish_symbols=finish_c_symbols,
 )
 
 _CPP_RULES = {
     **_C_RULES,
-    "class_specifier": NodeRule("class", _name_c_type),
-    "namespace_definition": NodeRule("namespace", default_name_rule("(anonymous)")),
-    "alias_declaration": NodeRule("type", is_leaf=True),
-    "concept_definition": NodeRule("concept", is_leaf=True),
+    "class_specifier": SyntaxNodeRule("class", _name_c_type),
+    "namespace_definition": SyntaxNodeRule("namespace", name_rule_with_default("(anonymous)")),
+    "alias_declaration": SyntaxNodeRule("type", is_leaf=True),
+    "concept_definition": SyntaxNodeRule("concept", is_leaf=True),
 }
 _CPP_ENTERED_NODES = _C_ENTERED_NODES | word_set("template_declaration access_specifier friend_declaration")
 _CPP_MODIFIERS = _C_MODIFIERS | word_set("virtual explicit constexpr consteval friend mutable thread_local")
 
 
-def _cpp_language(name: str, called: str, extra: str = "") -> Language:
-    return Language(
+def _cpp_language(name: str, called: str, extra: str = "") -> LanguageDescription:
+    return LanguageDescription(
         name=name,
         display_name=called,
         node_rules=_CPP_RULES,
@@ -250,14 +252,14 @@ def _cpp_language(name: str, called: str, extra: str = "") -> Language:
         modifier_words=_CPP_MODIFIERS | word_set(extra),
         has_type_before_name=True,
         definition_filter=_c_definition_filter,
-        prepare_source=blank_macros,
+        prepare_source=blank_c_macros,
         simplify_source=blank_cpp_wrappers,
-        recover_symbols=recover_lost_classes,
+        recover_symbols=recover_lost_cpp_classes,
         finish_symbols=finish_c_symbols,
     )
 
 
-CPP = _cpp_language("cpp", "C++")
-CUDA = _cpp_language("cuda", "CUDA", "__global__ __device__ __host__ __shared__ __constant__")
+CPP_LANGUAGE = _cpp_language("cpp", "C++")
+CUDA_LANGUAGE = _cpp_language("cuda", "CUDA", "__global__ __device__ __host__ __shared__ __constant__")
 
-LANGUAGES = (C, CPP, CUDA)
+LANGUAGE_DESCRIPTIONS = (C_LANGUAGE, CPP_LANGUAGE, CUDA_LANGUAGE)

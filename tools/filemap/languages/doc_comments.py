@@ -5,7 +5,7 @@ import re
 from bisect import bisect_right
 
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.one_line_text import first_doc_line
+from tools.filemap.one_line_text import first_doc_comment_line
 
 _ELIXIR_DOC_PATTERN = re.compile(
     rb'^[ \t]*@(module|type)?doc[ \t]+(?:~[sS])?(?:"""[^\n]*\n\s*|")([^\n]*)', re.M
@@ -14,7 +14,7 @@ _LINE_COMMENT_MARK = b"#"
 _ELIXIR_DOCUMENTED_KINDS = frozenset({"function", "macro", "type", "callback"})
 
 
-def attach_leading_comments(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+def attach_comments_to_first_declarations(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Attaches the comment above the first declaration in a body to that declaration; the grammar attaches it to the
     enclosing node."""
     for draft in drafts:
@@ -30,7 +30,7 @@ def attach_leading_comments(drafts: list[FoundSymbol], source: bytes) -> list[Fo
             first = line if len(line) > 1 else first
             end = start - 1
         if first:
-            draft.doc = first_doc_line(first.decode("utf-8", "replace"))
+            draft.doc = first_doc_comment_line(first.decode("utf-8", "replace"))
     return drafts
 
 
@@ -41,7 +41,7 @@ def attach_elixir_docs(drafts: list[FoundSymbol], source: bytes) -> list[FoundSy
     order = sorted(range(len(drafts)), key=lambda index: drafts[index].start)
     starts = [drafts[index].start for index in order]
     for match in _ELIXIR_DOC_PATTERN.finditer(source):
-        said = first_doc_line(match[2].decode("utf-8", "replace"))
+        said = first_doc_comment_line(match[2].decode("utf-8", "replace"))
         at = bisect_right(starts, match.start())
         if match[1] == b"module":
             owner = next(

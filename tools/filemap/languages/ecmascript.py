@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from tree_sitter import Node
 
 from tools.filemap.language_description import (
-    MAX_LINE_BYTES_OF_SCRIPTS,
-    AncestorTypes,
+    MAX_OUTLINED_LINE_BYTES_OF_SCRIPTS,
+    AncestorNodeTypes,
     DefinitionWord,
-    Language,
-    NamedNode,
-    NodeContext,
-    NodeRule,
-    child_of_type,
+    LanguageDescription,
+    SymbolNameNode,
+    SyntaxNodeContext,
+    SyntaxNodeRule,
+    first_child_of_types,
     first_named_child,
     make_definition_words,
     word_set,
@@ -50,7 +50,7 @@ _JS_BODY_NODES = word_set(
 )
 
 
-def _js_definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
+def _js_definition_filter(here: AncestorNodeTypes) -> tuple[DefinitionWord, ...] | None:
     """Restricts the search for symbols inside of JavaScript bodies and expressions to definitions."""
     if here[0] == "statement_block":
         return None if here[1] is not None and here[1][0] in _TS_NAMESPACE_NODES else _JS_DEFINITION_WORDS
@@ -96,7 +96,7 @@ def _has_js_methods(node: Node | None) -> bool:
     return False
 
 
-def _is_outside_js_functions(place: NodeContext) -> bool:
+def _is_outside_js_functions(place: SyntaxNodeContext) -> bool:
     """Returns whether a JavaScript node is at the top of the file or of a namespace."""
     link = place.ancestors
     while link is not None:
@@ -112,21 +112,21 @@ def _is_outside_js_functions(place: NodeContext) -> bool:
     return True
 
 
-def _name_js_variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_variable(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     name = node.child_by_field_name("name")
     if name is None or name.type != "identifier":
         return None
     value = node.child_by_field_name("value")
     kind = _kind_of_js_value(value)
     if kind:
-        return [NamedNode(name, kind)]
+        return [SymbolNameNode(name, kind)]
     if not _is_outside_js_functions(place) and not _has_js_methods(value):
         return None
     before = place.source[max(0, name.start_byte - 6) : name.start_byte]
-    return [NamedNode(name, "constant" if before.startswith(b"const") else "variable")]
+    return [SymbolNameNode(name, "constant" if before.startswith(b"const") else "variable")]
 
 
-def _name_js_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_assignment(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or left.type not in ("member_expression", "identifier", "subscript_expression"):
         return None
@@ -139,10 +139,10 @@ def _name_js_assignment(node: Node, place: NodeContext) -> list[NamedNode] | Non
     if len(text) > 100 or "(" in text:
         return None
     if kind == "property":
-        return [NamedNode(left, kind, text)]
+        return [SymbolNameNode(left, kind, text)]
     if kind == "function" and (".prototype." in text or text.startswith("this.")):
         kind = "method"
-    return [NamedNode(left, kind)]
+    return [SymbolNameNode(left, kind)]
 
 
 _JS_COMPONENT_SECTIONS = word_set("actions computed emits getters methods mutations props reducers watch")
@@ -152,7 +152,7 @@ _JS_COMPONENT_SECTIONS = word_set("actions computed emits getters methods mutati
 _MAX_JS_KEY_BYTES = 100
 
 
-def _name_js_property(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_property(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     key = node.child_by_field_name("key")
     if key is None or key.end_byte - key.start_byte > _MAX_JS_KEY_BYTES:
         return None
@@ -160,34 +160,34 @@ def _name_js_property(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if value is not None and value.type == "object":
         name = place.text(key)
         return (
-            [NamedNode(name, "property", name)]
+            [SymbolNameNode(name, "property", name)]
             if name in _JS_COMPONENT_SECTIONS or _has_js_methods(value)
             else None
         )
     kind = _kind_of_js_value(value)
-    return [NamedNode(key, "method" if kind == "function" else kind)] if kind else None
+    return [SymbolNameNode(key, "method" if kind == "function" else kind)] if kind else None
 
 
-def _name_js_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_method(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
-    return [NamedNode(name, "constructor" if place.text(name) == "constructor" else "method")]
+    return [SymbolNameNode(name, "constructor" if place.text(name) == "constructor" else "method")]
 
 
-def _name_js_field(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_field(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     name = node.child_by_field_name("property") or node.child_by_field_name("name")
     if name is None:
         return None
     return [
-        NamedNode(
+        SymbolNameNode(
             name,
             "method" if _kind_of_js_value(node.child_by_field_name("value")) == "function" else "property",
         )
     ]
 
 
-def _name_js_function_expression(node: Node, place: NodeContext) -> Node | None:
+def _name_js_function_expression(node: Node, place: SyntaxNodeContext) -> Node | None:
     """Returns the symbol name of a JavaScript function expression that is not assigned: a named callback, `export
     default`."""
     return None if place.ancestor_type() in _JS_NAMING_NODES else node.child_by_field_name("name")
@@ -198,7 +198,7 @@ _JS_NAMING_NODES = word_set(
 )
 
 
-def _name_js_default_export(node: Node, place: NodeContext) -> str | Node | None:
+def _name_js_default_export(node: Node, place: SyntaxNodeContext) -> str | Node | None:
     return node.child_by_field_name("name") or (
         "default" if place.ancestor_type() == "export_statement" else None
     )
@@ -209,7 +209,7 @@ _JS_EXTENDING_CALLS = word_set(
 )
 
 
-def _name_js_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_call(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     """Returns the symbol name of a JavaScript call that defines something: a test such as `describe("…", () => …)`,
     `Object.assign(Boat.prototype, {…})`, `export default defineX({…})`."""
     called = node.child_by_field_name("function")
@@ -228,26 +228,30 @@ def _name_js_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
         assert arguments is not None
         is_owner = any(_has_js_methods(child) for child in arguments.named_children[1:4])
         name = place.text(first)
-        return [NamedNode(first, "property", f"{word}({name}, …)")] if is_owner and len(name) <= 100 else None
+        return (
+            [SymbolNameNode(first, "property", f"{word}({name}, …)")]
+            if is_owner and len(name) <= 100
+            else None
+        )
     if place.ancestor_type() == "export_statement" and _has_js_methods(first):
-        return [NamedNode("default", "constant", f"{word}(…)")]
+        return [SymbolNameNode("default", "constant", f"{word}(…)")]
     first_word, *modes = word.split(".")
     if first_word not in _JS_TEST_CALLS or not _JS_TEST_MODIFIERS.issuperset(modes):
         return None
     if first is None or first.type not in ("string", "template_string"):
         return None
     label = place.text(first)[1:-1]
-    return [NamedNode(f"{word} {label}", "test", f"{word} {label}")]
+    return [SymbolNameNode(f"{word} {label}", "test", f"{word} {label}")]
 
 
-def _name_js_default_object(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_js_default_object(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     """Returns the symbol name of the JavaScript object in `export default {…}`, if it has methods."""
     if place.ancestor_type() != "export_statement" or not _has_js_methods(node):
         return None
-    return [NamedNode("default", "constant", "default")]
+    return [SymbolNameNode("default", "constant", "default")]
 
 
-def _name_ts_type_member(node: Node, place: NodeContext) -> Node | None:
+def _name_ts_type_member(node: Node, place: SyntaxNodeContext) -> Node | None:
     """Returns the symbol name of a member of a TypeScript interface or object type, but not of a type inside a
     signature."""
     above, owner = place.ancestor_type(), place.ancestor_type(1)
@@ -255,29 +259,29 @@ def _name_ts_type_member(node: Node, place: NodeContext) -> Node | None:
     return node.child_by_field_name("name") if is_whole or above in ("interface_body", "class_body") else None
 
 
-def _name_ts_enum_member(node: Node, place: NodeContext) -> Node | None:
+def _name_ts_enum_member(node: Node, place: SyntaxNodeContext) -> Node | None:
     return node if place.ancestor_type() == "enum_body" else None
 
 
-def _name_ts_global_block(node: Node, place: NodeContext) -> str | None:
+def _name_ts_global_block(node: Node, place: SyntaxNodeContext) -> str | None:
     """Returns the symbol name of TypeScript's block `declare global { … }`."""
-    return "global" if child_of_type(node, "statement_block") is not None else None
+    return "global" if first_child_of_types(node, "statement_block") is not None else None
 
 
 _JS_RULES = {
-    "function_declaration": NodeRule("function", _name_js_default_export),
-    "generator_function_declaration": NodeRule("function", _name_js_default_export),
-    "function_expression": NodeRule("function", _name_js_function_expression),
-    "generator_function": NodeRule("function", _name_js_function_expression),
-    "class_declaration": NodeRule("class", _name_js_default_export),
-    "class": NodeRule("class", _name_js_function_expression),
-    "method_definition": NodeRule("method", _name_js_method),
-    "field_definition": NodeRule("property", _name_js_field, value_field="value"),
-    "variable_declarator": NodeRule("variable", _name_js_variable, value_field="value"),
-    "assignment_expression": NodeRule("function", _name_js_assignment, value_field="right"),
-    "pair": NodeRule("method", _name_js_property, value_field="value"),
-    "call_expression": NodeRule("test", _name_js_call),
-    "object": NodeRule("constant", _name_js_default_object),
+    "function_declaration": SyntaxNodeRule("function", _name_js_default_export),
+    "generator_function_declaration": SyntaxNodeRule("function", _name_js_default_export),
+    "function_expression": SyntaxNodeRule("function", _name_js_function_expression),
+    "generator_function": SyntaxNodeRule("function", _name_js_function_expression),
+    "class_declaration": SyntaxNodeRule("class", _name_js_default_export),
+    "class": SyntaxNodeRule("class", _name_js_function_expression),
+    "method_definition": SyntaxNodeRule("method", _name_js_method),
+    "field_definition": SyntaxNodeRule("property", _name_js_field, value_field="value"),
+    "variable_declarator": SyntaxNodeRule("variable", _name_js_variable, value_field="value"),
+    "assignment_expression": SyntaxNodeRule("function", _name_js_assignment, value_field="right"),
+    "pair": SyntaxNodeRule("method", _name_js_property, value_field="value"),
+    "call_expression": SyntaxNodeRule("test", _name_js_call),
+    "object": SyntaxNodeRule("constant", _name_js_default_object),
 }
 _JS_ENTERED_NODES = word_set(
     "program export_statement lexical_declaration variable_declaration statement_block class_body "
@@ -295,20 +299,20 @@ _TS_MODIFIERS = _JS_MODIFIERS | word_set(
 
 _TS_RULES = {
     **{kind: rule for kind, rule in _JS_RULES.items() if kind != "field_definition"},
-    "abstract_class_declaration": NodeRule("class"),
-    "interface_declaration": NodeRule("interface"),
-    "type_alias_declaration": NodeRule("type"),
-    "enum_declaration": NodeRule("enum"),
-    "public_field_definition": NodeRule("property", _name_js_field, value_field="value"),
-    "abstract_method_signature": NodeRule("method", is_leaf=True),
-    "method_signature": NodeRule("method", _name_ts_type_member, is_leaf=True),
-    "property_signature": NodeRule("property", _name_ts_type_member, is_leaf=True),
-    "function_signature": NodeRule("function", _name_js_default_export, is_leaf=True),
-    "internal_module": NodeRule("namespace"),
-    "module": NodeRule("module"),
-    "ambient_declaration": NodeRule("module", _name_ts_global_block),
-    "enum_assignment": NodeRule("enum member"),
-    "property_identifier": NodeRule("enum member", _name_ts_enum_member, is_leaf=True),
+    "abstract_class_declaration": SyntaxNodeRule("class"),
+    "interface_declaration": SyntaxNodeRule("interface"),
+    "type_alias_declaration": SyntaxNodeRule("type"),
+    "enum_declaration": SyntaxNodeRule("enum"),
+    "public_field_definition": SyntaxNodeRule("property", _name_js_field, value_field="value"),
+    "abstract_method_signature": SyntaxNodeRule("method", is_leaf=True),
+    "method_signature": SyntaxNodeRule("method", _name_ts_type_member, is_leaf=True),
+    "property_signature": SyntaxNodeRule("property", _name_ts_type_member, is_leaf=True),
+    "function_signature": SyntaxNodeRule("function", _name_js_default_export, is_leaf=True),
+    "internal_module": SyntaxNodeRule("namespace"),
+    "module": SyntaxNodeRule("module"),
+    "ambient_declaration": SyntaxNodeRule("module", _name_ts_global_block),
+    "enum_assignment": SyntaxNodeRule("enum member"),
+    "property_identifier": SyntaxNodeRule("enum member", _name_ts_enum_member, is_leaf=True),
 }
 _TS_ENTERED_NODES = _JS_ENTERED_NODES | word_set(
     "ambient_declaration interface_body object_type enum_body non_null_expression type_assertion"
@@ -318,13 +322,13 @@ _TS_ENTERED_NODES = _JS_ENTERED_NODES | word_set(
 def _script_language(
     name: str,
     called: str,
-    rules: Mapping[str, NodeRule],
+    rules: Mapping[str, SyntaxNodeRule],
     *,
     enter: frozenset[str],
     modifiers: frozenset[str],
     parsed_as: str = "",
-) -> Language:
-    return Language(
+) -> LanguageDescription:
+    return LanguageDescription(
         name=name,
         display_name=called,
         grammar_name=parsed_as,
@@ -336,7 +340,7 @@ def _script_language(
         import_rules={"import_statement": "source"},
         modifier_words=modifiers,
         definition_filter=_js_definition_filter,
-        max_outlined_line_bytes=MAX_LINE_BYTES_OF_SCRIPTS,
+        max_outlined_line_bytes=MAX_OUTLINED_LINE_BYTES_OF_SCRIPTS,
         exporting_modifiers=word_set("export"),
         has_decorators=True,
         attribute_nodes=word_set("decorator"),
@@ -344,17 +348,17 @@ def _script_language(
     )
 
 
-def _javascript_language(name: str, called: str) -> Language:
+def _javascript_language(name: str, called: str) -> LanguageDescription:
     return _script_language(
         name, called, _JS_RULES, enter=_JS_ENTERED_NODES, modifiers=_JS_MODIFIERS, parsed_as="javascript"
     )
 
 
-def _typescript_language(name: str, called: str) -> Language:
+def _typescript_language(name: str, called: str) -> LanguageDescription:
     return _script_language(name, called, _TS_RULES, enter=_TS_ENTERED_NODES, modifiers=_TS_MODIFIERS)
 
 
-LANGUAGES = (
+LANGUAGE_DESCRIPTIONS = (
     _javascript_language("javascript", "JavaScript"),
     _javascript_language("jsx", "JSX"),
     _typescript_language("typescript", "TypeScript"),

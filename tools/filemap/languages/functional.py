@@ -6,25 +6,29 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import (
-    AncestorTypes,
+    AncestorNodeTypes,
     DefinitionWord,
     FoundSymbol,
-    Language,
-    NamedNode,
-    NodeContext,
-    NodeRule,
-    child_name_rule,
-    child_of_type,
-    first_line_of_node,
+    LanguageDescription,
+    SymbolNameNode,
+    SyntaxNodeContext,
+    SyntaxNodeRule,
+    first_child_of_types,
+    first_line_of_node_without_body,
     first_named_child,
     last_named_child,
     make_definition_words,
+    name_by_child_type,
     word_set,
 )
 from tools.filemap.languages.doc_comments import attach_elixir_docs
-from tools.filemap.symbol_lists import merge_function_clauses, remove_symbols, sort_in_file_order
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.symbol_list_changes import (
+    merge_clauses_of_functions,
+    remove_symbols,
+    sort_symbols_in_file_order,
+)
 
 _STRING_TOKEN_REGEX = rb'"(?:[^"\\]|\\.)*"' + rb"|'(?:[^'\\\n]|\\.)*'"
 _OTHER_TOKEN_REGEX = rb"<<|>>|[()\[\]{},]|[\w@]+|[^\s\w]"
@@ -34,7 +38,7 @@ _ERLANG_TOKENS_PATTERN = re.compile(
 _ELIXIR_TOKENS_PATTERN = re.compile(
     _STRING_TOKEN_REGEX + rb"|\?\\?.|(?P<remark>#[^\n]*)|" + _OTHER_TOKEN_REGEX, re.S
 )
-_OPENING_BRACKETS, _CLOSING_BRACKETS = (
+_OPENING_BRACKET_BYTES, _CLOSING_BRACKET_BYTES = (
     frozenset((b"(", b"[", b"{", b"<<")),
     frozenset((b")", b"]", b"}", b">>")),
 )
@@ -46,15 +50,15 @@ def _is_same_name_and_kind(before: FoundSymbol, after: FoundSymbol) -> bool:
     return before.kind in kinds and after.kind in kinds and before.name.strip("()") == after.name.strip("()")
 
 
-def _name_haskell_binding(node: Node, place: NodeContext) -> Node | None:
+def _name_haskell_binding(node: Node, place: SyntaxNodeContext) -> Node | None:
     name = node.child_by_field_name("name")
     if name is not None:
         return name
-    infix = child_of_type(node, "infix")
+    infix = first_child_of_types(node, "infix")
     return infix.child_by_field_name("operator") if infix is not None else None
 
 
-def _name_haskell_signature(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_haskell_signature(node: Node, place: SyntaxNodeContext) -> list[Node] | None:
     name = node.child_by_field_name("name")
     if name is not None:
         return [name]
@@ -62,49 +66,49 @@ def _name_haskell_signature(node: Node, place: NodeContext) -> list[Node] | None
     return names.named_children if names is not None else None
 
 
-def _name_haskell_instance(node: Node, place: NodeContext) -> str:
-    line = first_line_of_node(node, place, 120, until=" where")
+def _name_haskell_instance(node: Node, place: SyntaxNodeContext) -> str:
+    line = first_line_of_node_without_body(node, place, 120, until=" where")
     return line.removeprefix("instance").strip()
 
 
-def _name_haskell_foreign(node: Node, place: NodeContext) -> Node | None:
+def _name_haskell_foreign(node: Node, place: SyntaxNodeContext) -> Node | None:
     signature = node.child_by_field_name("signature")
     return signature.child_by_field_name("name") if signature is not None else None
 
 
-def _name_haskell_constructor(node: Node, place: NodeContext) -> Node | None:
+def _name_haskell_constructor(node: Node, place: SyntaxNodeContext) -> Node | None:
     names = (part.child_by_field_name("name") for part in node.named_children)
     return next(filter(None, names), None)
 
 
-def _name_haskell_field(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_haskell_field(node: Node, place: SyntaxNodeContext) -> list[Node] | None:
     return [each for each in node.children_by_field_name("name") if each.type == "field_name"] or None
 
 
 def _merge_type_signatures(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """Merges a Haskell or Elm type signature with the equations or the definition below it."""
-    joined = merge_function_clauses(drafts, _is_same_name_and_kind)
+    joined = merge_clauses_of_functions(drafts, _is_same_name_and_kind)
     for draft in joined:
         if draft.kind == "signature":
             draft.kind = "function"
     return joined
 
 
-HASKELL = Language(
+HASKELL_LANGUAGE = LanguageDescription(
     name="haskell",
     node_rules={
-        "type_synomym": NodeRule("type", is_leaf=True),
-        "type_family": NodeRule("type", is_leaf=True),
-        "data_type": NodeRule("type", body_field="constructors"),
-        "newtype": NodeRule("type", body_field="constructor"),
-        "class": NodeRule("class", body_field="declarations"),
-        "instance": NodeRule("instance", _name_haskell_instance, body_field="declarations"),
-        "function": NodeRule("function", _name_haskell_binding, is_leaf=True, body_field="match"),
-        "bind": NodeRule("function", _name_haskell_binding, is_leaf=True, body_field="match"),
-        "signature": NodeRule("signature", _name_haskell_signature, is_leaf=True),
-        "foreign_import": NodeRule("function", _name_haskell_foreign, is_leaf=True),
-        "data_constructor": NodeRule("constructor", _name_haskell_constructor),
-        "field": NodeRule("field", _name_haskell_field, is_leaf=True),
+        "type_synomym": SyntaxNodeRule("type", is_leaf=True),
+        "type_family": SyntaxNodeRule("type", is_leaf=True),
+        "data_type": SyntaxNodeRule("type", body_field="constructors"),
+        "newtype": SyntaxNodeRule("type", body_field="constructor"),
+        "class": SyntaxNodeRule("class", body_field="declarations"),
+        "instance": SyntaxNodeRule("instance", _name_haskell_instance, body_field="declarations"),
+        "function": SyntaxNodeRule("function", _name_haskell_binding, is_leaf=True, body_field="match"),
+        "bind": SyntaxNodeRule("function", _name_haskell_binding, is_leaf=True, body_field="match"),
+        "signature": SyntaxNodeRule("signature", _name_haskell_signature, is_leaf=True),
+        "foreign_import": SyntaxNodeRule("function", _name_haskell_foreign, is_leaf=True),
+        "data_constructor": SyntaxNodeRule("constructor", _name_haskell_constructor),
+        "field": SyntaxNodeRule("field", _name_haskell_field, is_leaf=True),
     },
     entered_nodes=word_set(
         "haskell imports declarations class_declarations instance_declarations data_constructors top_splice record "
@@ -116,11 +120,11 @@ HASKELL = Language(
 )
 
 
-def _name_ocaml_binding(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_ocaml_binding(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     pattern = node.child_by_field_name("pattern")
     if pattern is not None and pattern.type == "string":  # `let%test "…" = …`
         said = f"test {place.text(pattern)[1:-1]}"
-        return [NamedNode(said, "test", said)]
+        return [SymbolNameNode(said, "test", said)]
     if pattern is None or pattern.type not in ("value_name", "parenthesized_operator"):
         return None
     body = node.child_by_field_name("body")
@@ -128,12 +132,12 @@ def _name_ocaml_binding(node: Node, place: NodeContext) -> list[NamedNode] | Non
     is_function = has_parameter or (
         body is not None and body.type in ("fun_expression", "function_expression")
     )
-    return [NamedNode(pattern, "function" if is_function else "value")]
+    return [SymbolNameNode(pattern, "function" if is_function else "value")]
 
 
-def _name_ocaml_exception(node: Node, place: NodeContext) -> Node | None:
+def _name_ocaml_exception(node: Node, place: SyntaxNodeContext) -> Node | None:
     inner = first_named_child(node)
-    return child_of_type(inner, "constructor_name") if inner is not None else None
+    return first_child_of_types(inner, "constructor_name") if inner is not None else None
 
 
 def _finish_ocaml_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
@@ -148,7 +152,7 @@ _OCAML_ATTRIBUTE_PATTERN = re.compile(rb"\[@\s*[a-z](?:[^\[\]\"]|\"(?:[^\"\\]|\\
 _NOT_BLANK_PATTERN = re.compile(rb"[^\s]")
 
 
-def _blank_ocaml_attributes(source: bytes, _watch: Deadline) -> bytes:
+def _blank_ocaml_attributes(source: bytes, _watch: MapDeadline) -> bytes:
     """Blanks out attributes of OCaml expressions, which may be where the grammar allows none; `[@@…]` ends its
     declaration."""
     if b"[@" not in source:
@@ -156,31 +160,31 @@ def _blank_ocaml_attributes(source: bytes, _watch: Deadline) -> bytes:
     return _OCAML_ATTRIBUTE_PATTERN.sub(lambda match: _NOT_BLANK_PATTERN.sub(b" ", match[0]), source)
 
 
-def _ocaml_language(name: str, called: str) -> Language:
-    return Language(
+def _ocaml_language(name: str, called: str) -> LanguageDescription:
+    return LanguageDescription(
         name=name,
         display_name=called,
         node_rules={
-            "let_binding": NodeRule("function", _name_ocaml_binding, is_leaf=True),
-            "type_binding": NodeRule("type"),
-            "exception_definition": NodeRule("exception", _name_ocaml_exception, is_leaf=True),
-            "module_binding": NodeRule("module", child_name_rule("module_name")),
-            "module_type_definition": NodeRule("interface", child_name_rule("module_type_name")),
-            "class_binding": NodeRule("class", child_name_rule("class_name")),
-            "class_type_binding": NodeRule("class", child_name_rule("class_type_name")),
-            "method_definition": NodeRule("method", child_name_rule("method_name"), is_leaf=True),
-            "method_specification": NodeRule("method", child_name_rule("method_name"), is_leaf=True),
-            "instance_variable_definition": NodeRule(
-                "field", child_name_rule("instance_variable_name"), is_leaf=True
+            "let_binding": SyntaxNodeRule("function", _name_ocaml_binding, is_leaf=True),
+            "type_binding": SyntaxNodeRule("type"),
+            "exception_definition": SyntaxNodeRule("exception", _name_ocaml_exception, is_leaf=True),
+            "module_binding": SyntaxNodeRule("module", name_by_child_type("module_name")),
+            "module_type_definition": SyntaxNodeRule("interface", name_by_child_type("module_type_name")),
+            "class_binding": SyntaxNodeRule("class", name_by_child_type("class_name")),
+            "class_type_binding": SyntaxNodeRule("class", name_by_child_type("class_type_name")),
+            "method_definition": SyntaxNodeRule("method", name_by_child_type("method_name"), is_leaf=True),
+            "method_specification": SyntaxNodeRule("method", name_by_child_type("method_name"), is_leaf=True),
+            "instance_variable_definition": SyntaxNodeRule(
+                "field", name_by_child_type("instance_variable_name"), is_leaf=True
             ),
-            "external": NodeRule(
-                "function", child_name_rule("value_name", "parenthesized_operator"), is_leaf=True
+            "external": SyntaxNodeRule(
+                "function", name_by_child_type("value_name", "parenthesized_operator"), is_leaf=True
             ),
-            "value_specification": NodeRule(
-                "function", child_name_rule("value_name", "parenthesized_operator"), is_leaf=True
+            "value_specification": SyntaxNodeRule(
+                "function", name_by_child_type("value_name", "parenthesized_operator"), is_leaf=True
             ),
-            "field_declaration": NodeRule("field", child_name_rule("field_name"), is_leaf=True),
-            "constructor_declaration": NodeRule("constructor", child_name_rule("constructor_name")),
+            "field_declaration": SyntaxNodeRule("field", name_by_child_type("field_name"), is_leaf=True),
+            "constructor_declaration": SyntaxNodeRule("constructor", name_by_child_type("constructor_name")),
         },
         entered_nodes=word_set(
             "compilation_unit value_definition type_definition module_definition structure signature functor "
@@ -191,7 +195,7 @@ def _ocaml_language(name: str, called: str) -> Language:
         ),
         prepare_source=_blank_ocaml_attributes,
         wrapper_nodes=word_set("value_definition type_definition module_definition class_definition"),
-        import_rules={"open_module": child_name_rule("module_path")},
+        import_rules={"open_module": name_by_child_type("module_path")},
         finish_symbols=_finish_ocaml_symbols,
         modifier_words=word_set("rec virtual private mutable"),
     )
@@ -205,7 +209,7 @@ _SYMBOL_KIND_BY_ELIXIR_MACRO = {
 }  # fmt: skip
 
 
-def _name_elixir_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_elixir_call(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     target = node.child_by_field_name("target")
     if target is None or target.type != "identifier":
         return None
@@ -213,22 +217,26 @@ def _name_elixir_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     kind = _SYMBOL_KIND_BY_ELIXIR_MACRO.get(word)
     if not kind:
         return None
-    arguments = child_of_type(node, "arguments")
+    arguments = first_child_of_types(node, "arguments")
     first = first_named_child(arguments) if arguments is not None else None
     if word in ("defstruct", "defexception"):
-        return [NamedNode(word.removeprefix("def"), kind, first_line_of_node(node, place, until=""))]
+        return [
+            SymbolNameNode(
+                word.removeprefix("def"), kind, first_line_of_node_without_body(node, place, until="")
+            )
+        ]
     if first is None:
         return None
     if kind == "implementation" and arguments is not None:
         said = place.text(arguments).strip("()").replace(", for:", " for").split()
-        return [NamedNode(" ".join(said), kind)]
+        return [SymbolNameNode(" ".join(said), kind)]
     if kind in ("module", "protocol"):
-        return [NamedNode(first, kind, place.text(first))]
+        return [SymbolNameNode(first, kind, place.text(first))]
     if kind == "test":
         label = place.text(first).strip('"')
-        return [NamedNode(f"{word} {label}", kind, f"{word} {label}")]
+        return [SymbolNameNode(f"{word} {label}", kind, f"{word} {label}")]
     head = " ".join(place.text(first).split())[:160]
-    return [NamedNode(_find_elixir_function_name(first, place), kind, head)] if head else None
+    return [SymbolNameNode(_find_elixir_function_name(first, place), kind, head)] if head else None
 
 
 _SYMBOL_KIND_BY_ELIXIR_ATTRIBUTE = {
@@ -236,21 +244,21 @@ _SYMBOL_KIND_BY_ELIXIR_ATTRIBUTE = {
 }  # fmt: skip
 
 
-def _name_elixir_attribute(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_elixir_attribute(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     """Returns the symbol name of an Elixir attribute that declares something: `@type name :: …` or `@callback
     name(…) :: …`."""
     call = node.child_by_field_name("operand")
     target = call.child_by_field_name("target") if call is not None else None
     kind = _SYMBOL_KIND_BY_ELIXIR_ATTRIBUTE.get(place.text(target)) if target is not None else None
-    arguments = child_of_type(call, "arguments") if call is not None and kind else None
+    arguments = first_child_of_types(call, "arguments") if call is not None and kind else None
     first = first_named_child(arguments) if arguments is not None else None
     if kind is None or first is None:
         return None
     head = " ".join(place.text(first).split("::")[0].split())[:160]
-    return [NamedNode(_find_elixir_function_name(first, place), kind, head)]
+    return [SymbolNameNode(_find_elixir_function_name(first, place), kind, head)]
 
 
-def _find_elixir_function_name(node: Node, place: NodeContext) -> Node | str:
+def _find_elixir_function_name(node: Node, place: SyntaxNodeContext) -> Node | str:
     """Returns the name of an Elixir function from its head with guards, defaults and arguments; for an operator, the
     operator."""
     for _ in range(4):
@@ -281,7 +289,7 @@ def _finish_elixir_symbols(drafts: list[FoundSymbol], source: bytes) -> list[Fou
         if draft.kind in ("function", "macro", "type", "callback") and not word.endswith(b"p"):
             draft.modifiers = ("exported",)
     return attach_elixir_docs(
-        merge_function_clauses(drafts, _make_same_function_check(source, _ELIXIR_TOKENS_PATTERN)), source
+        merge_clauses_of_functions(drafts, _make_same_function_check(source, _ELIXIR_TOKENS_PATTERN)), source
     )
 
 
@@ -291,17 +299,17 @@ _ELIXIR_DEFINITION_WORDS = (
 )
 
 
-def _elixir_definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
+def _elixir_definition_filter(here: AncestorNodeTypes) -> tuple[DefinitionWord, ...] | None:
     """Restricts the search for symbols inside of Elixir calls, such as `made = quote do … end` and `if … do … end`, to
     definitions."""
     return _ELIXIR_DEFINITION_WORDS if here[0] in ("call", "binary_operator") else None
 
 
-ELIXIR = Language(
+ELIXIR_LANGUAGE = LanguageDescription(
     name="elixir",
     node_rules={
-        "call": NodeRule("function", _name_elixir_call),
-        "unary_operator": NodeRule("type", _name_elixir_attribute, is_leaf=True),
+        "call": SyntaxNodeRule("function", _name_elixir_call),
+        "unary_operator": SyntaxNodeRule("type", _name_elixir_attribute, is_leaf=True),
     },
     entered_nodes=word_set("source do_block else_block binary_operator stab_clause body"),
     definition_filter=_elixir_definition_filter,
@@ -309,30 +317,30 @@ ELIXIR = Language(
 )
 
 
-def _name_erlang_function(node: Node, place: NodeContext) -> Node | None:
+def _name_erlang_function(node: Node, place: SyntaxNodeContext) -> Node | None:
     clause = node.child_by_field_name("clause")
     return clause.child_by_field_name("name") if clause is not None else None
 
 
-def _name_erlang_macro(node: Node, place: NodeContext) -> Node | None:
+def _name_erlang_macro(node: Node, place: SyntaxNodeContext) -> Node | None:
     left = node.child_by_field_name("lhs")
     return left.child_by_field_name("name") if left is not None else None
 
 
-def _name_erlang_type(node: Node, place: NodeContext) -> Node | None:
+def _name_erlang_type(node: Node, place: SyntaxNodeContext) -> Node | None:
     name = node.child_by_field_name("name")
     return (name.child_by_field_name("name") or name) if name is not None else None
 
 
 def _finish_erlang_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Completes Erlang symbols: merges the clauses of a function with its spec, for each arity."""
-    drafts = sort_in_file_order(drafts)
+    drafts = sort_symbols_in_file_order(drafts)
     specs: list[int] = []
     for index, (spec, draft) in enumerate(pairwise(drafts)):
         if spec.kind == "spec" and draft.kind == "function" and spec.name == draft.name:
             draft.decorator_row, draft.doc = spec.start_row, draft.doc or spec.doc
             specs.append(index)
-    joined = merge_function_clauses(
+    joined = merge_clauses_of_functions(
         remove_symbols(drafts, specs), _make_same_function_check(source, _ERLANG_TOKENS_PATTERN)
     )
     exported = _find_exported_erlang_names(source)
@@ -353,17 +361,17 @@ def _find_exported_erlang_names(source: bytes) -> set[str]:
     }
 
 
-ERLANG = Language(
+ERLANG_LANGUAGE = LanguageDescription(
     name="erlang",
     node_rules={
-        "module_attribute": NodeRule("module", is_leaf=True),
-        "record_decl": NodeRule("record", is_leaf=True),
-        "pp_define": NodeRule("macro", _name_erlang_macro, is_leaf=True),
-        "type_alias": NodeRule("type", _name_erlang_type, is_leaf=True),
-        "opaque": NodeRule("type", _name_erlang_type, is_leaf=True),
-        "spec": NodeRule("spec", "fun", is_leaf=True),
-        "callback": NodeRule("callback", "fun", is_leaf=True),
-        "fun_decl": NodeRule("function", _name_erlang_function, is_leaf=True),
+        "module_attribute": SyntaxNodeRule("module", is_leaf=True),
+        "record_decl": SyntaxNodeRule("record", is_leaf=True),
+        "pp_define": SyntaxNodeRule("macro", _name_erlang_macro, is_leaf=True),
+        "type_alias": SyntaxNodeRule("type", _name_erlang_type, is_leaf=True),
+        "opaque": SyntaxNodeRule("type", _name_erlang_type, is_leaf=True),
+        "spec": SyntaxNodeRule("spec", "fun", is_leaf=True),
+        "callback": SyntaxNodeRule("callback", "fun", is_leaf=True),
+        "fun_decl": SyntaxNodeRule("function", _name_erlang_function, is_leaf=True),
     },
     entered_nodes=word_set("source_file"),
     import_rules={"import_attribute": "module", "pp_include": "file", "pp_include_lib": "file"},
@@ -377,13 +385,13 @@ _SYMBOL_KIND_BY_LISP_FORM = {
     "defstruct": "struct", "extend-type": "extension", "extend-protocol": "extension", "declare": "",
     "in-ns": "namespace", "comment": "",
 }  # fmt: skip
-_LISP_METHOD_OWNERS = word_set("defprotocol defrecord deftype definterface extend-type extend-protocol")
+_LISP_FORMS_WITH_METHODS = word_set("defprotocol defrecord deftype definterface extend-type extend-protocol")
 """Clojure forms whose inner lists are methods; in other forms, such as `(let [x 1] …)`, lists of the same shape are
 none."""
 _LISP_COMMENT_NODES = word_set("comment dis_expr gap")
 
 
-def _name_lisp_definition(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_lisp_definition(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     if place.ancestor_type() == "list_lit":
         return _name_lisp_method(node, place)
     parts = [child for child in node.named_children[:8] if child.type not in _LISP_COMMENT_NODES]
@@ -405,24 +413,24 @@ def _name_lisp_definition(node: Node, place: NodeContext) -> list[NamedNode] | N
     if plain == "defmethod" and len(parts) > 2:
         shown += " " + " ".join(place.text(parts[2]).split())[:40]
     signature = _lisp_arguments_text(parts, place) if kind in ("function", "macro", "method") else ""
-    return [NamedNode(shown if plain == "defmethod" else name, kind, f"{shown}{signature}")]
+    return [SymbolNameNode(shown if plain == "defmethod" else name, kind, f"{shown}{signature}")]
 
 
-def _name_lisp_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_lisp_method(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     """Returns the symbol name of a Clojure method: `(name [this] …)` inside a protocol, record or type."""
     link = place.ancestors
     if link is None or (link[1] is not None and link[1][0] == "list_lit"):
         return None
     head = first_named_child(node.parent) if node.parent is not None else None
-    if head is None or place.text(head).split("/")[-1] not in _LISP_METHOD_OWNERS:
+    if head is None or place.text(head).split("/")[-1] not in _LISP_FORMS_WITH_METHODS:
         return None
     parts = node.named_children[:3]
     if len(parts) < 2 or parts[0].type != "sym_lit" or parts[1].type != "vec_lit":
         return None
-    return [NamedNode(parts[0], "method", f"{place.text(parts[0])} {place.text(parts[1])}"[:120])]
+    return [SymbolNameNode(parts[0], "method", f"{place.text(parts[0])} {place.text(parts[1])}"[:120])]
 
 
-def _lisp_arguments_text(parts: list[Node], place: NodeContext) -> str:
+def _lisp_arguments_text(parts: list[Node], place: SyntaxNodeContext) -> str:
     for part in parts[2:6]:
         if part.type == "vec_lit":
             return " " + " ".join(place.text(part).split())[:100]
@@ -432,42 +440,42 @@ def _lisp_arguments_text(parts: list[Node], place: NodeContext) -> str:
     return ""
 
 
-CLOJURE = Language(
+CLOJURE_LANGUAGE = LanguageDescription(
     name="clojure",
-    node_rules={"list_lit": NodeRule("variable", _name_lisp_definition)},
+    node_rules={"list_lit": SyntaxNodeRule("variable", _name_lisp_definition)},
     entered_nodes=word_set("source read_cond_lit splicing_read_cond_lit"),
 )
 
 
-def _name_elm_value(node: Node, place: NodeContext) -> Node | None:
+def _name_elm_value(node: Node, place: SyntaxNodeContext) -> Node | None:
     left = node.child_by_field_name("functionDeclarationLeft")
     return first_named_child(left) if left is not None else None
 
 
-ELM = Language(
+ELM_LANGUAGE = LanguageDescription(
     name="elm",
     node_rules={
-        "module_declaration": NodeRule("module", is_leaf=True),
-        "type_alias_declaration": NodeRule("type", is_leaf=True),
-        "type_declaration": NodeRule("type"),
-        "port_annotation": NodeRule("function", is_leaf=True),
-        "type_annotation": NodeRule("signature", is_leaf=True),
-        "value_declaration": NodeRule("function", _name_elm_value, is_leaf=True),
-        "union_variant": NodeRule("constructor", is_leaf=True),
+        "module_declaration": SyntaxNodeRule("module", is_leaf=True),
+        "type_alias_declaration": SyntaxNodeRule("type", is_leaf=True),
+        "type_declaration": SyntaxNodeRule("type"),
+        "port_annotation": SyntaxNodeRule("function", is_leaf=True),
+        "type_annotation": SyntaxNodeRule("signature", is_leaf=True),
+        "value_declaration": SyntaxNodeRule("function", _name_elm_value, is_leaf=True),
+        "union_variant": SyntaxNodeRule("constructor", is_leaf=True),
     },
     entered_nodes=word_set("file"),
     import_rules={"import_clause": "moduleName"},
     finish_symbols=_merge_type_signatures,
 )
 
-LANGUAGES = (
-    HASKELL,
+LANGUAGE_DESCRIPTIONS = (
+    HASKELL_LANGUAGE,
     _ocaml_language("ocaml", "OCaml"),
     _ocaml_language("ocaml_interface", "OCaml interface"),
-    ELIXIR,
-    ERLANG,
-    CLOJURE,
-    ELM,
+    ELIXIR_LANGUAGE,
+    ERLANG_LANGUAGE,
+    CLOJURE_LANGUAGE,
+    ELM_LANGUAGE,
 )
 
 
@@ -502,10 +510,10 @@ def _count_clause_arguments(head: bytes, tokens: re.Pattern[bytes]) -> int:
         token = match[0]
         if match["remark"] is not None:
             continue
-        if token in _OPENING_BRACKETS:
+        if token in _OPENING_BRACKET_BYTES:
             is_empty = is_empty and depth == 0
             depth += 1
-        elif token in _CLOSING_BRACKETS:
+        elif token in _CLOSING_BRACKET_BYTES:
             depth -= 1
             if depth == 0:
                 break

@@ -6,44 +6,44 @@ from tree_sitter import Node
 
 from tools.filemap.language_description import (
     FoundSymbol,
-    Language,
-    NamedNode,
-    NameRule,
-    NameRuleResult,
-    NodeContext,
-    NodeRule,
-    child_name_rule,
-    child_of_type,
-    default_name_rule,
+    LanguageDescription,
+    SymbolNameNode,
+    SymbolNameRule,
+    SymbolNameRuleResult,
+    SyntaxNodeContext,
+    SyntaxNodeRule,
+    first_child_of_types,
     first_named_child,
-    fixed_name_rule,
-    method_rule_inside,
+    name_by_child_type,
+    name_rule_for_methods_inside,
+    name_rule_with_default,
+    name_rule_with_fixed_name,
     word_set,
 )
 from tools.filemap.languages.web_routes import find_spring_routes
 
 
-def _name_java_declarators(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_java_declarators(node: Node, place: SyntaxNodeContext) -> list[Node] | None:
     declarators = node.children_by_field_name("declarator")
     return [name for each in declarators if (name := each.child_by_field_name("name")) is not None] or None
 
 
-JAVA = Language(
+JAVA_LANGUAGE = LanguageDescription(
     name="java",
     node_rules={
-        "module_declaration": NodeRule("module"),
-        "class_declaration": NodeRule("class"),
-        "interface_declaration": NodeRule("interface"),
-        "enum_declaration": NodeRule("enum"),
-        "record_declaration": NodeRule("record"),
-        "annotation_type_declaration": NodeRule("annotation"),
-        "method_declaration": NodeRule("method", is_leaf=True),
-        "constructor_declaration": NodeRule("constructor", is_leaf=True),
-        "compact_constructor_declaration": NodeRule("constructor", is_leaf=True),
-        "annotation_type_element_declaration": NodeRule("method", is_leaf=True),
-        "field_declaration": NodeRule("field", _name_java_declarators, is_leaf=True),
-        "constant_declaration": NodeRule("constant", _name_java_declarators, is_leaf=True),
-        "enum_constant": NodeRule("enum member"),
+        "module_declaration": SyntaxNodeRule("module"),
+        "class_declaration": SyntaxNodeRule("class"),
+        "interface_declaration": SyntaxNodeRule("interface"),
+        "enum_declaration": SyntaxNodeRule("enum"),
+        "record_declaration": SyntaxNodeRule("record"),
+        "annotation_type_declaration": SyntaxNodeRule("annotation"),
+        "method_declaration": SyntaxNodeRule("method", is_leaf=True),
+        "constructor_declaration": SyntaxNodeRule("constructor", is_leaf=True),
+        "compact_constructor_declaration": SyntaxNodeRule("constructor", is_leaf=True),
+        "annotation_type_element_declaration": SyntaxNodeRule("method", is_leaf=True),
+        "field_declaration": SyntaxNodeRule("field", _name_java_declarators, is_leaf=True),
+        "constant_declaration": SyntaxNodeRule("constant", _name_java_declarators, is_leaf=True),
+        "enum_constant": SyntaxNodeRule("enum member"),
     },
     entered_nodes=word_set(
         "program class_body interface_body enum_body enum_body_declarations annotation_type_body"
@@ -59,55 +59,57 @@ JAVA = Language(
 )
 
 
-def _name_kotlin_class(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    name = child_of_type(node, "type_identifier", "simple_identifier")
+def _name_kotlin_class(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
+    name = first_child_of_types(node, "type_identifier", "simple_identifier")
     if name is None:
         return None
     before = place.source[node.start_byte : name.start_byte].decode("utf-8", "replace").split()
     kind = "interface" if "interface" in before else "enum" if "enum" in before else "class"
-    return [NamedNode(name, kind)]
+    return [SymbolNameNode(name, kind)]
 
 
-def _name_kotlin_property(node: Node, place: NodeContext) -> list[Node] | None:
+def _name_kotlin_property(node: Node, place: SyntaxNodeContext) -> list[Node] | None:
     declared = (child for child in node.named_children if child.type == "variable_declaration")
     return [name for child in declared if (name := first_named_child(child)) is not None] or None
 
 
-def _name_kotlin_parameter(node: Node, place: NodeContext) -> Node | None:
+def _name_kotlin_parameter(node: Node, place: SyntaxNodeContext) -> Node | None:
     """Returns the symbol name of a Kotlin constructor parameter such as `val name: Type`, which declares a property
     of the class."""
-    is_property = child_of_type(node, "binding_pattern_kind") is not None
-    return child_of_type(node, "simple_identifier") if is_property else None
+    is_property = first_child_of_types(node, "binding_pattern_kind") is not None
+    return first_child_of_types(node, "simple_identifier") if is_property else None
 
 
-def _name_kotlin_companion(node: Node, place: NodeContext) -> Node | str:
-    return child_of_type(node, "type_identifier") or "companion"
+def _name_kotlin_companion(node: Node, place: SyntaxNodeContext) -> Node | str:
+    return first_child_of_types(node, "type_identifier") or "companion"
 
 
 def _is_public_in_kotlin(_draft: FoundSymbol, before: bytes) -> bool:
     return not {b"private", b"internal", b"protected"} & set(before.split())
 
 
-KOTLIN = Language(
+KOTLIN_LANGUAGE = LanguageDescription(
     name="kotlin",
     node_rules={
-        "class_declaration": NodeRule("class", _name_kotlin_class),
-        "object_declaration": NodeRule("object", child_name_rule("type_identifier")),
-        "companion_object": NodeRule("object", _name_kotlin_companion),
-        "function_declaration": NodeRule(
-            "function", method_rule_inside("class_body", "enum_class_body"), is_leaf=True
+        "class_declaration": SyntaxNodeRule("class", _name_kotlin_class),
+        "object_declaration": SyntaxNodeRule("object", name_by_child_type("type_identifier")),
+        "companion_object": SyntaxNodeRule("object", _name_kotlin_companion),
+        "function_declaration": SyntaxNodeRule(
+            "function", name_rule_for_methods_inside("class_body", "enum_class_body"), is_leaf=True
         ),
-        "property_declaration": NodeRule("property", _name_kotlin_property, is_leaf=True),
-        "type_alias": NodeRule("type", child_name_rule("type_identifier"), is_leaf=True),
-        "enum_entry": NodeRule("enum member", child_name_rule("simple_identifier")),
-        "class_parameter": NodeRule("property", _name_kotlin_parameter, is_leaf=True),
-        "secondary_constructor": NodeRule("constructor", fixed_name_rule("constructor"), is_leaf=True),
+        "property_declaration": SyntaxNodeRule("property", _name_kotlin_property, is_leaf=True),
+        "type_alias": SyntaxNodeRule("type", name_by_child_type("type_identifier"), is_leaf=True),
+        "enum_entry": SyntaxNodeRule("enum member", name_by_child_type("simple_identifier")),
+        "class_parameter": SyntaxNodeRule("property", _name_kotlin_parameter, is_leaf=True),
+        "secondary_constructor": SyntaxNodeRule(
+            "constructor", name_rule_with_fixed_name("constructor"), is_leaf=True
+        ),
     },
     entered_nodes=word_set(
         "source_file import_list primary_constructor class_body enum_class_body statements"
     ),
     comment_nodes=word_set("line_comment multiline_comment comment"),
-    import_rules={"import_header": child_name_rule("identifier")},
+    import_rules={"import_header": name_by_child_type("identifier")},
     modifier_words=word_set(
         "public private protected internal open abstract sealed data inner value inline infix operator suspend "
         "override const lateinit tailrec external annotation companion final expect actual vararg"
@@ -118,13 +120,13 @@ KOTLIN = Language(
 )
 
 
-def _name_scala_extension(node: Node, place: NodeContext) -> str:
+def _name_scala_extension(node: Node, place: SyntaxNodeContext) -> str:
     parameters = node.child_by_field_name("parameters")
     return "extension " + (place.text(parameters) if parameters is not None else "")
 
 
-def _scala_pattern_rule(field: str) -> NameRule:
-    def rule(node: Node, place: NodeContext) -> list[Node] | None:
+def _scala_pattern_rule(field: str) -> SymbolNameRule:
+    def rule(node: Node, place: SyntaxNodeContext) -> list[Node] | None:
         if place.ancestor_type() in _SCALA_BLOCK_NODES:
             return None
         names = node.children_by_field_name(field)
@@ -141,7 +143,7 @@ _SCALA_CASE_CLASS_PATTERN = re.compile(
 )
 
 
-def _name_scala_parameter(node: Node, place: NodeContext) -> Node | None:
+def _name_scala_parameter(node: Node, place: SyntaxNodeContext) -> Node | None:
     """Returns the symbol name of a Scala class parameter that is a member: one of a case class, or `val name: Type`."""
     owner = node.parent.parent if node.parent is not None else None
     is_member = _SCALA_VALUE_PATTERN.match(place.source, node.start_byte, node.end_byte) or (
@@ -150,13 +152,13 @@ def _name_scala_parameter(node: Node, place: NodeContext) -> Node | None:
     return node.child_by_field_name("name") if is_member else None
 
 
-def _name_scala_function(node: Node, place: NodeContext) -> NameRuleResult:
+def _name_scala_function(node: Node, place: SyntaxNodeContext) -> SymbolNameRuleResult:
     return None if place.ancestor_type() in _SCALA_BLOCK_NODES else _scala_method_rule(node, place)
 
 
 _SCALA_BLOCK_NODES = word_set("block indented_block")
-_scala_method_rule = method_rule_inside("template_body", "with_template_body")
-_SCALA_FUNCTION_RULE = NodeRule("function", _name_scala_function)
+_scala_method_rule = name_rule_for_methods_inside("template_body", "with_template_body")
+_SCALA_FUNCTION_RULE = SyntaxNodeRule("function", _name_scala_function)
 _SCALA_COMMENT_PATTERN = re.compile(rb"[ \t]*(?://|/\*|\*)")
 
 
@@ -177,28 +179,28 @@ def _is_blank_or_comment(line: bytes) -> bool:
     return not line.strip() or _SCALA_COMMENT_PATTERN.match(line) is not None
 
 
-SCALA = Language(
+SCALA_LANGUAGE = LanguageDescription(
     name="scala",
     node_rules={
-        "object_definition": NodeRule("object"),
-        "package_object": NodeRule("object"),
-        "class_definition": NodeRule("class"),
-        "trait_definition": NodeRule("trait"),
-        "enum_definition": NodeRule("enum"),
-        "simple_enum_case": NodeRule("enum member"),
-        "full_enum_case": NodeRule("enum member"),
+        "object_definition": SyntaxNodeRule("object"),
+        "package_object": SyntaxNodeRule("object"),
+        "class_definition": SyntaxNodeRule("class"),
+        "trait_definition": SyntaxNodeRule("trait"),
+        "enum_definition": SyntaxNodeRule("enum"),
+        "simple_enum_case": SyntaxNodeRule("enum member"),
+        "full_enum_case": SyntaxNodeRule("enum member"),
         "function_definition": _SCALA_FUNCTION_RULE,
         "function_declaration": _SCALA_FUNCTION_RULE,
-        "val_definition": NodeRule("constant", _scala_pattern_rule("pattern"), body_field="value"),
-        "val_declaration": NodeRule("constant", _scala_pattern_rule("name"), is_leaf=True),
-        "var_definition": NodeRule(
+        "val_definition": SyntaxNodeRule("constant", _scala_pattern_rule("pattern"), body_field="value"),
+        "val_declaration": SyntaxNodeRule("constant", _scala_pattern_rule("name"), is_leaf=True),
+        "var_definition": SyntaxNodeRule(
             "variable", _scala_pattern_rule("pattern"), is_leaf=True, body_field="value"
         ),
-        "var_declaration": NodeRule("variable", _scala_pattern_rule("name"), is_leaf=True),
-        "class_parameter": NodeRule("field", _name_scala_parameter, is_leaf=True),
-        "type_definition": NodeRule("type", is_leaf=True),
-        "given_definition": NodeRule("given", default_name_rule("given")),
-        "extension_definition": NodeRule("extension", _name_scala_extension),
+        "var_declaration": SyntaxNodeRule("variable", _scala_pattern_rule("name"), is_leaf=True),
+        "class_parameter": SyntaxNodeRule("field", _name_scala_parameter, is_leaf=True),
+        "type_definition": SyntaxNodeRule("type", is_leaf=True),
+        "given_definition": SyntaxNodeRule("given", name_rule_with_default("given")),
+        "extension_definition": SyntaxNodeRule("extension", _name_scala_extension),
     },
     entered_nodes=word_set(
         "compilation_unit template_body enum_body enum_case_definitions package_clause with_template_body "
@@ -213,4 +215,4 @@ SCALA = Language(
     finish_symbols=_finish_scala_symbols,
 )
 
-LANGUAGES = (JAVA, KOTLIN, SCALA)
+LANGUAGE_DESCRIPTIONS = (JAVA_LANGUAGE, KOTLIN_LANGUAGE, SCALA_LANGUAGE)

@@ -3,11 +3,11 @@ language of a file."""
 
 from functools import lru_cache
 
-from tools.filemap.language_description import Language
+from tools.filemap.language_description import LanguageDescription
 
 
 @lru_cache(maxsize=1)
-def _languages_by_name() -> dict[str, Language]:
+def _languages_by_name() -> dict[str, LanguageDescription]:
     from tools.filemap.languages import (  # noqa: PLC0415  (they need the engine's types, which need this module)
         build_languages,
         cfamily,
@@ -28,10 +28,10 @@ def _languages_by_name() -> dict[str, Language]:
         python, ecmascript, systems, cfamily, objc, jvm, dotnet, scripting, functional, scientific, markup,
         build_languages, schemas,
     )  # fmt: skip
-    return {language.name: language for group in groups for language in group.LANGUAGES}
+    return {language.name: language for group in groups for language in group.LANGUAGE_DESCRIPTIONS}
 
 
-def language_named(name: str) -> Language:
+def language_named(name: str) -> LanguageDescription:
     return _languages_by_name()[name]
 
 

@@ -5,29 +5,29 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language_description import (
-    AncestorTypes,
+    AncestorNodeTypes,
     DefinitionWord,
     FoundSymbol,
-    Language,
-    NodeContext,
-    NodeRule,
+    LanguageDescription,
+    SyntaxNodeContext,
+    SyntaxNodeRule,
     make_definition_words,
     word_set,
 )
 from tools.filemap.languages.web_routes import find_python_routes
-from tools.filemap.symbol_lists import remove_symbols, turn_functions_into_methods
+from tools.filemap.symbol_list_changes import remove_symbols, turn_functions_into_methods
 
 _PYTHON_DEFINITION_WORDS = make_definition_words(b"def ", b"def\t", b"class ", b"class\t")
 _PYTHON_STRING_OPENING_PATTERN = re.compile(rb"[rRuUbBfF]{0,2}(?P<quote>\"{3}|'{3}|\"|')")
 _STATEMENT_END_PATTERN = re.compile(rb"[ \t]*(?:[\r\n;#]|\Z)")
 
 
-def _python_definition_filter(here: AncestorTypes) -> tuple[DefinitionWord, ...] | None:
+def _python_definition_filter(here: AncestorNodeTypes) -> tuple[DefinitionWord, ...] | None:
     """Restricts the search for symbols inside of Python functions to definitions."""
     return _PYTHON_DEFINITION_WORDS if here[0] == "function_definition" else None
 
 
-def _name_python_assignment(node: Node, place: NodeContext) -> Node | None:
+def _name_python_assignment(node: Node, place: SyntaxNodeContext) -> Node | None:
     """Returns the names that a Python statement assigns in a module or a class, not in a function."""
     left = node.child_by_field_name("left")
     if left is None or left.type != "identifier":
@@ -68,16 +68,16 @@ def _finish_python_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[Fo
     return remove_symbols(drafts, removed)
 
 
-def _name_python_imports(node: Node, place: NodeContext) -> list[Node]:
+def _name_python_imports(node: Node, place: SyntaxNodeContext) -> list[Node]:
     return node.children_by_field_name("name")
 
 
-PYTHON = Language(
+PYTHON_LANGUAGE = LanguageDescription(
     name="python",
     node_rules={
-        "class_definition": NodeRule("class"),
-        "function_definition": NodeRule("function"),
-        "assignment": NodeRule("variable", _name_python_assignment, is_leaf=True),
+        "class_definition": SyntaxNodeRule("class"),
+        "function_definition": SyntaxNodeRule("function"),
+        "assignment": SyntaxNodeRule("variable", _name_python_assignment, is_leaf=True),
     },
     entered_nodes=word_set(
         "module block decorated_definition if_statement elif_clause else_clause try_statement "
@@ -96,4 +96,4 @@ PYTHON = Language(
     find_routes=find_python_routes,
 )
 
-LANGUAGES = (PYTHON,)
+LANGUAGE_DESCRIPTIONS = (PYTHON_LANGUAGE,)

@@ -5,32 +5,36 @@ from itertools import islice
 
 from tree_sitter import Node
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import (
     FoundSymbol,
-    Language,
-    NamedNode,
-    NodeContext,
-    NodeRule,
-    child_name_rule,
-    child_of_type,
-    default_name_rule,
-    descendant_name_rule,
+    LanguageDescription,
+    SymbolNameNode,
+    SyntaxNodeContext,
+    SyntaxNodeRule,
+    first_child_of_types,
     first_named_child,
     make_definition_words,
     name_assigned_function,
+    name_by_child_type,
+    name_rule_by_descendant_type,
+    name_rule_with_default,
     word_set,
 )
-from tools.filemap.languages.missed_functions import make_missed_function_finder
-from tools.filemap.one_line_text import MAX_SIGNATURE_CHARS, first_doc_line, shorten_to_one_line
-from tools.filemap.symbol_lists import remove_symbols, sort_in_file_order, turn_functions_into_methods
+from tools.filemap.languages.functions_lost_by_grammar import make_finder_of_lost_functions
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.one_line_text import MAX_SIGNATURE_CHARS, first_doc_comment_line, shorten_to_one_line
+from tools.filemap.symbol_list_changes import (
+    remove_symbols,
+    sort_symbols_in_file_order,
+    turn_functions_into_methods,
+)
 
 _R_DEFINING_CALLS = word_set(
     "setClass setMethod setGeneric setRefClass setValidity R6Class test_that describe it"
 )
 
 
-def _name_r_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_r_assignment(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     operator = node.child_by_field_name("operator")
     left, right = node.child_by_field_name("lhs"), node.child_by_field_name("rhs")
     if operator is None or left is None or right is None:
@@ -41,13 +45,15 @@ def _name_r_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None
     elif sign not in ("<-", "=", "<<-"):
         return None
     if right.type == "function_definition":
-        return [NamedNode(left, "function")]
+        return [SymbolNameNode(left, "function")]
     if right.type == "call" and place.source[right.start_byte : right.start_byte + 7] in (
         b"R6Class",
         b"setRefC",
     ):
-        return [NamedNode(left, "class", f"{place.text(left)} {sign} {place.text(right).split('(')[0]}(…)")]
-    return [NamedNode(left, "variable")] if place.ancestor_type() == "program" else None
+        return [
+            SymbolNameNode(left, "class", f"{place.text(left)} {sign} {place.text(right).split('(')[0]}(…)")
+        ]
+    return [SymbolNameNode(left, "variable")] if place.ancestor_type() == "program" else None
 
 
 _R_MEMBER_LISTS = word_set("list R6Class setRefClass methods")
@@ -56,14 +62,14 @@ _R_MEMBER_LISTS = word_set("list R6Class setRefClass methods")
 _R_FIELD_LISTS = word_set("public private fields")
 
 
-def _find_enclosing_r_call(node: Node, place: NodeContext) -> tuple[Node | None, str]:
+def _find_enclosing_r_call(node: Node, place: SyntaxNodeContext) -> tuple[Node | None, str]:
     """Returns the R call that an argument belongs to, and the name of the called function."""
     call = node.parent.parent if node.parent is not None else None
     called = call.child_by_field_name("function") if call is not None else None
     return call, place.text(called).rsplit(":", 1)[-1] if called is not None else ""
 
 
-def _name_r_member(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_r_member(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     """Returns the symbol name of a function in an R list, or of a field of an R class; a callback argument such as
     `error = function(e)` is no member."""
     call, called = _find_enclosing_r_call(node, place)
@@ -71,16 +77,16 @@ def _name_r_member(node: Node, place: NodeContext) -> list[NamedNode] | None:
         return None
     name = name_assigned_function(node, place)
     if name is not None:
-        return [NamedNode(name)]
+        return [SymbolNameNode(name)]
     name, owner = node.child_by_field_name("name"), call.parent if call is not None else None
     listed = owner.child_by_field_name("name") if owner is not None and owner.type == "argument" else None
     if name is None or owner is None or listed is None or place.text(listed) not in _R_FIELD_LISTS:
         return None
     is_class = _find_enclosing_r_call(owner, place)[1] in ("R6Class", "setRefClass")
-    return [NamedNode(name, "field")] if is_class else None
+    return [SymbolNameNode(name, "field")] if is_class else None
 
 
-def _name_r_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_r_call(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if function is None or arguments is None or not arguments.named_child_count:
         return None
@@ -97,24 +103,24 @@ def _name_r_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
         "it": "test",
     }
     return [
-        NamedNode(
+        SymbolNameNode(
             place.text(first).strip("\"'"), kinds.get(word, "method"), f"{word} {place.text(first)}"[:120]
         )
     ]
 
 
-R = Language(
+R_LANGUAGE = LanguageDescription(
     name="r",
     node_rules={
-        "binary_operator": NodeRule("function", _name_r_assignment, value_field="rhs"),
-        "call": NodeRule("method", _name_r_call),
-        "argument": NodeRule("method", _name_r_member, value_field="value"),
+        "binary_operator": SyntaxNodeRule("function", _name_r_assignment, value_field="rhs"),
+        "call": SyntaxNodeRule("method", _name_r_call),
+        "argument": SyntaxNodeRule("method", _name_r_member, value_field="value"),
     },
     entered_nodes=word_set("program braced_expression function_definition arguments if_statement"),
 )
 
 
-def _name_julia_function(node: Node, place: NodeContext) -> Node | None:
+def _name_julia_function(node: Node, place: SyntaxNodeContext) -> Node | None:
     inner = first_named_child(node)
     for _ in range(8):
         if inner is None:
@@ -125,25 +131,25 @@ def _name_julia_function(node: Node, place: NodeContext) -> Node | None:
     return None
 
 
-def _name_julia_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_julia_assignment(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     left = first_named_child(node)
     field = _name_julia_field(left, place) if left is not None else None
     if field is not None:
-        return [NamedNode(field, "field")]
+        return [SymbolNameNode(field, "field")]
     while left is not None and left.type in ("where_expression", "typed_expression"):
         left = first_named_child(left)
     if left is None:
         return None
     if left.type == "call_expression":
         name = _name_julia_function(left, place)
-        return [NamedNode(name, "function")] if name is not None else None
+        return [SymbolNameNode(name, "function")] if name is not None else None
     if place.ancestor_type() == "const_statement" and left.type == "identifier":
         line = place.text(node).split("\n", 1)[0]
-        return [NamedNode(left, "constant", " ".join(line.split())[:160].rstrip("= "))]
+        return [SymbolNameNode(left, "constant", " ".join(line.split())[:160].rstrip("= "))]
     return None
 
 
-def _name_julia_field(node: Node, place: NodeContext) -> Node | None:
+def _name_julia_field(node: Node, place: SyntaxNodeContext) -> Node | None:
     """Returns the symbol name of a Julia struct's field: `name` or `name::Type`."""
     if place.ancestor_type() == "const_statement":
         is_field = (place.ancestor_type(1), place.ancestor_type(2)) == ("block", "struct_definition")
@@ -152,22 +158,22 @@ def _name_julia_field(node: Node, place: NodeContext) -> Node | None:
     if not is_field:
         return None
     if node.type == "typed_expression":
-        return child_of_type(node, "identifier")
+        return first_child_of_types(node, "identifier")
     return node if node.type == "identifier" else None
 
 
-JULIA = Language(
+JULIA_LANGUAGE = LanguageDescription(
     name="julia",
     node_rules={
-        "module_definition": NodeRule("module"),
-        "struct_definition": NodeRule("struct", _name_julia_function),
-        "abstract_definition": NodeRule("type", _name_julia_function, is_leaf=True),
-        "primitive_definition": NodeRule("type", _name_julia_function, is_leaf=True),
-        "function_definition": NodeRule("function", _name_julia_function, is_leaf=True),
-        "macro_definition": NodeRule("macro", _name_julia_function, is_leaf=True),
-        "assignment": NodeRule("function", _name_julia_assignment, is_leaf=True),
-        "identifier": NodeRule("field", _name_julia_field, is_leaf=True),
-        "typed_expression": NodeRule("field", _name_julia_field, is_leaf=True),
+        "module_definition": SyntaxNodeRule("module"),
+        "struct_definition": SyntaxNodeRule("struct", _name_julia_function),
+        "abstract_definition": SyntaxNodeRule("type", _name_julia_function, is_leaf=True),
+        "primitive_definition": SyntaxNodeRule("type", _name_julia_function, is_leaf=True),
+        "function_definition": SyntaxNodeRule("function", _name_julia_function, is_leaf=True),
+        "macro_definition": SyntaxNodeRule("macro", _name_julia_function, is_leaf=True),
+        "assignment": SyntaxNodeRule("function", _name_julia_assignment, is_leaf=True),
+        "identifier": SyntaxNodeRule("field", _name_julia_field, is_leaf=True),
+        "typed_expression": SyntaxNodeRule("field", _name_julia_field, is_leaf=True),
     },
     entered_nodes=word_set(
         "source_file block const_statement macrocall_expression macro_argument_list if_statement let_statement "
@@ -182,12 +188,12 @@ JULIA = Language(
 )
 
 
-def _name_fortran_interface(node: Node, place: NodeContext) -> Node | str:
+def _name_fortran_interface(node: Node, place: SyntaxNodeContext) -> Node | str:
     """Returns the symbol name of a generic Fortran interface, its name or operator; other interfaces only declare
     procedures."""
     first = first_named_child(node)
     found = (
-        descendant_name_rule("name", "operator_name", "assignment")(first, place)
+        name_rule_by_descendant_type("name", "operator_name", "assignment")(first, place)
         if first is not None
         else None
     )
@@ -201,7 +207,7 @@ _SYMBOL_KIND_BY_FORTRAN_OWNER = {
 }
 
 
-def _name_fortran_variables(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_fortran_variables(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     """Returns the symbol names of components of Fortran types and of variables of modules, but not of those of
     procedures."""
     kind = _SYMBOL_KIND_BY_FORTRAN_OWNER.get(
@@ -215,7 +221,7 @@ def _name_fortran_variables(node: Node, place: NodeContext) -> list[NamedNode] |
     )
     names = [_find_fortran_declared_name(each) for each in node.children_by_field_name("declarator")]
     return [
-        NamedNode(name, "constant" if is_constant else kind) for name in names if name is not None
+        SymbolNameNode(name, "constant" if is_constant else kind) for name in names if name is not None
     ] or None
 
 
@@ -228,7 +234,7 @@ def _find_fortran_declared_name(node: Node | None) -> Node | None:
 _FORTRAN_OPERATOR_PATTERN = re.compile(r"operator\s*\(\s*(\S+)\s*\)", re.I)
 
 
-def _name_fortran_binding(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_fortran_binding(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     """Returns the symbol names of procedures of a Fortran type: `procedure :: name => implementation`, `procedure
     :: name, other`."""
     if place.nearest_ancestor_type("derived_type_procedures", "interface") != "derived_type_procedures":
@@ -236,10 +242,10 @@ def _name_fortran_binding(node: Node, place: NodeContext) -> list[NamedNode] | N
     declared = node.children_by_field_name("declarator")
     bound = [each for each in declared if each.type == "binding"]
     names = (first_named_child(each) or each for each in bound or declared)
-    return [NamedNode(_FORTRAN_OPERATOR_PATTERN.sub(r"\1", place.text(name))) for name in names] or None
+    return [SymbolNameNode(_FORTRAN_OPERATOR_PATTERN.sub(r"\1", place.text(name))) for name in names] or None
 
 
-def _name_fortran_enumerators(node: Node, _place: NodeContext) -> list[Node] | None:
+def _name_fortran_enumerators(node: Node, _place: SyntaxNodeContext) -> list[Node] | None:
     names = [_find_fortran_declared_name(each) for each in node.children_by_field_name("declarator")]
     return [name for name in names if name is not None] or None
 
@@ -275,14 +281,14 @@ def _keep_fixed_form_units(source: bytes) -> bytes:
     return bytes(kept)
 
 
-def _prepare_fortran_source(source: bytes, watch: Deadline) -> bytes:
+def _prepare_fortran_source(source: bytes, watch: MapDeadline) -> bytes:
     comments = sum(1 for _ in islice(_FIXED_FORM_COMMENT_PATTERN.finditer(source), _MIN_FIXED_FORM_COMMENTS))
     if comments == _MIN_FIXED_FORM_COMMENTS and not _FREE_FORM_CONTINUATION_PATTERN.search(source):
         return _keep_fixed_form_units(source)
     return _blank_fortran_procedure_macros(source, watch)
 
 
-def _blank_fortran_procedure_macros(source: bytes, _watch: Deadline) -> bytes:
+def _blank_fortran_procedure_macros(source: bytes, _watch: MapDeadline) -> bytes:
     """Blanks out preprocessor macros around Fortran names: leaves `name` of `procedure :: LIB_NAMED(name)`."""
 
     def inner(match: re.Match[bytes]) -> bytes:
@@ -293,47 +299,47 @@ def _blank_fortran_procedure_macros(source: bytes, _watch: Deadline) -> bytes:
     )
 
 
-FORTRAN = Language(
+FORTRAN_LANGUAGE = LanguageDescription(
     name="fortran",
     prepare_source=_prepare_fortran_source,
     node_rules={
-        "module": NodeRule("module", descendant_name_rule("name")),
-        "submodule": NodeRule("module", descendant_name_rule("name")),
-        "program": NodeRule("program", descendant_name_rule("name")),
-        "subroutine": NodeRule("function", descendant_name_rule("name")),
-        "function": NodeRule("function", descendant_name_rule("name")),
-        "module_procedure": NodeRule("function", descendant_name_rule("name")),
-        "derived_type_definition": NodeRule("struct", descendant_name_rule("type_name")),
-        "interface": NodeRule("interface", _name_fortran_interface),
-        "variable_declaration": NodeRule("variable", _name_fortran_variables, is_leaf=True),
-        "procedure_statement": NodeRule("method", _name_fortran_binding, is_leaf=True),
-        "enumerator_statement": NodeRule("enum member", _name_fortran_enumerators, is_leaf=True),
+        "module": SyntaxNodeRule("module", name_rule_by_descendant_type("name")),
+        "submodule": SyntaxNodeRule("module", name_rule_by_descendant_type("name")),
+        "program": SyntaxNodeRule("program", name_rule_by_descendant_type("name")),
+        "subroutine": SyntaxNodeRule("function", name_rule_by_descendant_type("name")),
+        "function": SyntaxNodeRule("function", name_rule_by_descendant_type("name")),
+        "module_procedure": SyntaxNodeRule("function", name_rule_by_descendant_type("name")),
+        "derived_type_definition": SyntaxNodeRule("struct", name_rule_by_descendant_type("type_name")),
+        "interface": SyntaxNodeRule("interface", _name_fortran_interface),
+        "variable_declaration": SyntaxNodeRule("variable", _name_fortran_variables, is_leaf=True),
+        "procedure_statement": SyntaxNodeRule("method", _name_fortran_binding, is_leaf=True),
+        "enumerator_statement": SyntaxNodeRule("enum member", _name_fortran_enumerators, is_leaf=True),
     },
     entered_nodes=word_set(
         "translation_unit internal_procedures derived_type_procedures enum preproc_if preproc_ifdef preproc_else "
         "preproc_elif preproc_elifdef"
     ),
-    import_rules={"use_statement": descendant_name_rule("module_name")},
+    import_rules={"use_statement": name_rule_by_descendant_type("module_name")},
 )
 
 
 _ZIG_CONTAINER_PATTERN = re.compile(rb"\b(?P<word>struct|enum|union|error|opaque)[ {(]")
 
 
-def _name_zig_variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_zig_variable(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     name = node.child_by_field_name("variable_type_function")
     if name is None:
         return None
     text = place.source[name.end_byte : name.end_byte + 120].split(b";", 1)[0]
     container = _ZIG_CONTAINER_PATTERN.search(text.split(b"=", 1)[-1][:40])
     if container is not None:
-        return [NamedNode(name, container["word"].decode())]
+        return [SymbolNameNode(name, container["word"].decode())]
     if (
         place.nearest_ancestor_type("Block", "ContainerDecl") == "Block"
     ):  # of a function, not of a container in it
         return None
     before = place.source[max(0, name.start_byte - 6) : name.start_byte]
-    return [NamedNode(name, "constant" if before.endswith(b"const ") else "variable")]
+    return [SymbolNameNode(name, "constant" if before.endswith(b"const ") else "variable")]
 
 
 _ZIG_BODY_NODES = word_set(
@@ -343,17 +349,18 @@ _ZIG_CONTAINER_WORDS = make_definition_words(b"struct", b"union", b"enum", b"opa
 """The words of all that a Zig body can define: a container type that it names, returns or passes."""
 
 
-def _name_zig_test(node: Node, place: NodeContext) -> str:
+def _name_zig_test(node: Node, place: SyntaxNodeContext) -> str:
     first = first_named_child(node)
     return "test " + place.text(first).strip('"') if first is not None and first.type != "Block" else "test"
 
 
-def _name_zig_field(node: Node, place: NodeContext) -> NamedNode | None:
-    found = node.child_by_field_name("field_member") or descendant_name_rule("IDENTIFIER")(node, place)
+def _name_zig_field(node: Node, place: SyntaxNodeContext) -> SymbolNameNode | None:
+    member = node.child_by_field_name("field_member")
+    found = member or name_rule_by_descendant_type("IDENTIFIER")(node, place)
     if not isinstance(found, Node) or place.text(found) == "_":  # `_` says that an enum has further values
         return None
     head = place.source_between(found.start_byte, node.end_byte).split("{")[0].split("=")[0]
-    return NamedNode(found, "", shorten_to_one_line(head.rstrip(" ,\n"), MAX_SIGNATURE_CHARS))
+    return SymbolNameNode(found, "", shorten_to_one_line(head.rstrip(" ,\n"), MAX_SIGNATURE_CHARS))
 
 
 _ZIG_DOC_LINES_PATTERN = re.compile(rb"(?:///[^\n]*\n\s*)+")
@@ -365,25 +372,25 @@ def _finish_zig_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundS
     for draft in drafts:
         above = _ZIG_DOC_LINES_PATTERN.match(source, draft.start) if draft.kind == "field" else None
         if above is not None:
-            draft.doc = first_doc_line(above[0].split(b"\n", 1)[0].decode("utf-8", "replace"))
+            draft.doc = first_doc_comment_line(above[0].split(b"\n", 1)[0].decode("utf-8", "replace"))
             draft.start, draft.start_row = above.end(), draft.start_row + above[0].count(b"\n")
         if source.endswith(b"pub ", 0, draft.start):
             draft.modifiers = ("exported", "pub", *draft.modifiers)
     return drafts
 
 
-def _name_zig_function(node: Node, place: NodeContext) -> Node | None:
-    head = child_of_type(node, "FnProto")
+def _name_zig_function(node: Node, place: SyntaxNodeContext) -> Node | None:
+    head = first_child_of_types(node, "FnProto")
     return head.child_by_field_name("function") if head is not None else None
 
 
-ZIG = Language(
+ZIG_LANGUAGE = LanguageDescription(
     name="zig",
     node_rules={
-        "VarDecl": NodeRule("variable", _name_zig_variable),
-        "Decl": NodeRule("function", _name_zig_function),
-        "TestDecl": NodeRule("test", _name_zig_test, is_leaf=True),
-        "ContainerField": NodeRule("field", _name_zig_field),
+        "VarDecl": SyntaxNodeRule("variable", _name_zig_variable),
+        "Decl": SyntaxNodeRule("function", _name_zig_function),
+        "TestDecl": SyntaxNodeRule("test", _name_zig_test, is_leaf=True),
+        "ContainerField": SyntaxNodeRule("field", _name_zig_field),
     },
     entered_nodes=word_set(
         "source_file ErrorUnionExpr SuffixExpr ContainerDecl Block Statement AssignExpr IfStatement FieldOrFnCall "
@@ -398,7 +405,7 @@ ZIG = Language(
 )
 
 
-def _name_dart_declaration(node: Node, place: NodeContext) -> Node | str | None:
+def _name_dart_declaration(node: Node, place: SyntaxNodeContext) -> Node | str | None:
     name = node.child_by_field_name("name")
     if name is not None and node.type not in ("constructor_signature", "factory_constructor_signature"):
         return name
@@ -414,7 +421,7 @@ def _name_dart_declaration(node: Node, place: NodeContext) -> Node | str | None:
 def _finish_dart_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Completes Dart symbols: extends a declaration over its body, a sibling node, to the closing brace or semicolon,
     and attaches its functions."""
-    drafts = sort_in_file_order(drafts)
+    drafts = sort_symbols_in_file_order(drafts)
     for draft in drafts:
         if draft.node_type.endswith("_signature"):
             draft.end_row = draft.start_row + _count_dart_body_rows(source, draft.start)
@@ -455,7 +462,7 @@ _DART_EXTENSION_TYPE_PATTERN = re.compile(
 )
 
 
-def _rewrite_dart_extension_types(source: bytes, _watch: Deadline) -> bytes:
+def _rewrite_dart_extension_types(source: bytes, _watch: MapDeadline) -> bytes:
     """Rewrites Dart's `extension type Name._(Value it) {` as a class, because the grammar does not know extension
     types."""
     if b"extension type" not in source:
@@ -471,28 +478,30 @@ def _rewrite_dart_extension_types(source: bytes, _watch: Deadline) -> bytes:
     )
 
 
-DART = Language(
+DART_LANGUAGE = LanguageDescription(
     name="dart",
     prepare_source=_rewrite_dart_extension_types,
     node_rules={
-        "class_definition": NodeRule("class"),
-        "mixin_declaration": NodeRule("mixin", child_name_rule("identifier")),
-        "extension_declaration": NodeRule("extension", default_name_rule("extension")),
-        "enum_declaration": NodeRule("enum"),
-        "enum_constant": NodeRule("enum member", is_leaf=True),
-        "type_alias": NodeRule("type", child_name_rule("type_identifier"), is_leaf=True),
-        "method_signature": NodeRule("method", _name_dart_declaration, is_leaf=True),
-        "function_signature": NodeRule("function", _name_dart_declaration, is_leaf=True),
-        "constructor_signature": NodeRule("constructor", _name_dart_declaration, is_leaf=True),
-        "constant_constructor_signature": NodeRule("constructor", _name_dart_declaration, is_leaf=True),
-        "factory_constructor_signature": NodeRule("constructor", _name_dart_declaration, is_leaf=True),
-        "redirecting_factory_constructor_signature": NodeRule(
+        "class_definition": SyntaxNodeRule("class"),
+        "mixin_declaration": SyntaxNodeRule("mixin", name_by_child_type("identifier")),
+        "extension_declaration": SyntaxNodeRule("extension", name_rule_with_default("extension")),
+        "enum_declaration": SyntaxNodeRule("enum"),
+        "enum_constant": SyntaxNodeRule("enum member", is_leaf=True),
+        "type_alias": SyntaxNodeRule("type", name_by_child_type("type_identifier"), is_leaf=True),
+        "method_signature": SyntaxNodeRule("method", _name_dart_declaration, is_leaf=True),
+        "function_signature": SyntaxNodeRule("function", _name_dart_declaration, is_leaf=True),
+        "constructor_signature": SyntaxNodeRule("constructor", _name_dart_declaration, is_leaf=True),
+        "constant_constructor_signature": SyntaxNodeRule("constructor", _name_dart_declaration, is_leaf=True),
+        "factory_constructor_signature": SyntaxNodeRule("constructor", _name_dart_declaration, is_leaf=True),
+        "redirecting_factory_constructor_signature": SyntaxNodeRule(
             "constructor", _name_dart_declaration, is_leaf=True
         ),
-        "getter_signature": NodeRule("property", is_leaf=True),
-        "setter_signature": NodeRule("property", is_leaf=True),
-        "static_final_declaration": NodeRule("variable", child_name_rule("identifier"), is_leaf=True),
-        "initialized_identifier": NodeRule("variable", child_name_rule("identifier"), is_leaf=True),
+        "getter_signature": SyntaxNodeRule("property", is_leaf=True),
+        "setter_signature": SyntaxNodeRule("property", is_leaf=True),
+        "static_final_declaration": SyntaxNodeRule(
+            "variable", name_by_child_type("identifier"), is_leaf=True
+        ),
+        "initialized_identifier": SyntaxNodeRule("variable", name_by_child_type("identifier"), is_leaf=True),
     },
     entered_nodes=word_set(
         "program class_body extension_body enum_body declaration static_final_declaration_list "
@@ -503,7 +512,7 @@ DART = Language(
     comment_nodes=word_set("comment documentation_comment"),
     attribute_nodes=word_set("marker_annotation annotation"),
     has_decorators=True,
-    import_rules={"import_or_export": descendant_name_rule("uri")},
+    import_rules={"import_or_export": name_rule_by_descendant_type("uri")},
     has_type_before_name=True,
     modifier_words=word_set("static final const abstract external late factory covariant"),
     export_rule=lambda draft, _before: not draft.name.startswith("_"),
@@ -511,17 +520,17 @@ DART = Language(
 )
 
 
-def _name_bash_variable(node: Node, place: NodeContext) -> Node | None:
+def _name_bash_variable(node: Node, place: SyntaxNodeContext) -> Node | None:
     above = place.ancestor_type()
     if above == "program" or (above == "declaration_command" and place.ancestor_type(1) == "program"):
         return node.child_by_field_name("name")
     return None
 
 
-def _name_bash_alias(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_bash_alias(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     if place.source[node.start_byte : node.start_byte + 6] != b"alias ":
         return None
-    return [NamedNode(place.text(node).split(None, 1)[1].split("=")[0], "alias")]
+    return [SymbolNameNode(place.text(node).split(None, 1)[1].split("=")[0], "alias")]
 
 
 def _finish_bash_symbols(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
@@ -537,13 +546,13 @@ _BASH_FUNCTION_HEAD_PATTERN = re.compile(
     re.M,
 )
 
-BASH = Language(
+BASH_LANGUAGE = LanguageDescription(
     name="bash",
     display_name="Shell",
     node_rules={
-        "function_definition": NodeRule("function"),
-        "variable_assignment": NodeRule("variable", _name_bash_variable, is_leaf=True),
-        "command": NodeRule("alias", _name_bash_alias, is_leaf=True),
+        "function_definition": SyntaxNodeRule("function"),
+        "variable_assignment": SyntaxNodeRule("variable", _name_bash_variable, is_leaf=True),
+        "command": SyntaxNodeRule("alias", _name_bash_alias, is_leaf=True),
     },
     entered_nodes=word_set(
         "program compound_statement declaration_command if_statement elif_clause else_clause redirected_statement list "
@@ -552,7 +561,7 @@ BASH = Language(
     ),
     modifier_words=word_set("export readonly local declare"),
     exporting_modifiers=word_set("export"),
-    recover_symbols=make_missed_function_finder(_BASH_FUNCTION_HEAD_PATTERN),
+    recover_symbols=make_finder_of_lost_functions(_BASH_FUNCTION_HEAD_PATTERN),
     finish_symbols=_finish_bash_symbols,
 )
 
@@ -560,17 +569,17 @@ _POWERSHELL_FUNCTION_HEAD_PATTERN = re.compile(
     rb"^(?i:function|filter)[ \t]+(?P<name>[\w:-]+)(?P<rest>[ \t]*(?:\([^\n]*\)[ \t]*)?\r?\n?\{[^\n]*)$", re.M
 )
 
-POWERSHELL = Language(
+POWERSHELL_LANGUAGE = LanguageDescription(
     name="powershell",
     display_name="PowerShell",
-    recover_symbols=make_missed_function_finder(_POWERSHELL_FUNCTION_HEAD_PATTERN),
+    recover_symbols=make_finder_of_lost_functions(_POWERSHELL_FUNCTION_HEAD_PATTERN),
     node_rules={
-        "function_statement": NodeRule("function", child_name_rule("function_name")),
-        "class_statement": NodeRule("class", child_name_rule("simple_name")),
-        "enum_statement": NodeRule("enum", child_name_rule("simple_name")),
-        "enum_member": NodeRule("enum member", child_name_rule("simple_name"), is_leaf=True),
-        "class_method_definition": NodeRule("method", child_name_rule("simple_name"), is_leaf=True),
-        "class_property_definition": NodeRule("property", child_name_rule("variable"), is_leaf=True),
+        "function_statement": SyntaxNodeRule("function", name_by_child_type("function_name")),
+        "class_statement": SyntaxNodeRule("class", name_by_child_type("simple_name")),
+        "enum_statement": SyntaxNodeRule("enum", name_by_child_type("simple_name")),
+        "enum_member": SyntaxNodeRule("enum member", name_by_child_type("simple_name"), is_leaf=True),
+        "class_method_definition": SyntaxNodeRule("method", name_by_child_type("simple_name"), is_leaf=True),
+        "class_property_definition": SyntaxNodeRule("property", name_by_child_type("variable"), is_leaf=True),
     },
     entered_nodes=word_set(
         "program statement_list script_block script_block_body if_statement statement_block pipeline pipeline_chain "
@@ -579,4 +588,12 @@ POWERSHELL = Language(
     modifier_words=word_set("static hidden"),
 )
 
-LANGUAGES = (R, JULIA, FORTRAN, ZIG, DART, BASH, POWERSHELL)
+LANGUAGE_DESCRIPTIONS = (
+    R_LANGUAGE,
+    JULIA_LANGUAGE,
+    FORTRAN_LANGUAGE,
+    ZIG_LANGUAGE,
+    DART_LANGUAGE,
+    BASH_LANGUAGE,
+    POWERSHELL_LANGUAGE,
+)

@@ -6,19 +6,19 @@ from tree_sitter import Node
 
 from tools.filemap.language_description import (
     FoundSymbol,
-    Language,
-    NamedNode,
-    NodeContext,
-    NodeRule,
-    child_of_type,
-    first_line_of_node,
+    LanguageDescription,
+    SymbolNameNode,
+    SyntaxNodeContext,
+    SyntaxNodeRule,
+    first_child_of_types,
+    first_line_of_node_without_body,
     first_named_child,
     last_named_child,
     word_set,
 )
-from tools.filemap.languages.doc_comments import attach_leading_comments
-from tools.filemap.languages.missed_functions import make_missed_function_finder
-from tools.filemap.symbol_lists import remove_symbols, sort_in_file_order
+from tools.filemap.languages.doc_comments import attach_comments_to_first_declarations
+from tools.filemap.languages.functions_lost_by_grammar import make_finder_of_lost_functions
+from tools.filemap.symbol_list_changes import remove_symbols, sort_symbols_in_file_order
 
 _PERL_CONSTANT_PATTERN = re.compile(r"(\w+)\s*=>")
 _RUBY_ATTRIBUTE_CALLS = word_set(
@@ -33,7 +33,7 @@ _RUBY_DEFINING_CALLS = {
 }  # fmt: skip
 
 
-def _name_ruby_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_ruby_call(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
     receiver = node.child_by_field_name("receiver")
     if method is None or arguments is None or not arguments.named_child_count:
@@ -43,7 +43,7 @@ def _name_ruby_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
         return _name_ruby_test(node, place, word, arguments) if place.text(receiver) == "RSpec" else None
     if word in _RUBY_ATTRIBUTE_CALLS:
         return [
-            NamedNode(place.text(child).lstrip(":"), "property", f"{word} {place.text(child)}")
+            SymbolNameNode(place.text(child).lstrip(":"), "property", f"{word} {place.text(child)}")
             for child in arguments.named_children
             if child.type == "simple_symbol"
         ] or None
@@ -53,16 +53,18 @@ def _name_ruby_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if word in _RUBY_DEFINING_CALLS:
         names = arguments.named_children if word == "delegate" else [first]
         return [
-            NamedNode(
+            SymbolNameNode(
                 place.text(name).strip(":\"'"), _RUBY_DEFINING_CALLS[word], f"{word} {place.text(name)}"
             )
             for name in names
-            if name.type in _RUBY_NAMING_LITERALS and child_of_type(name, "interpolation") is None
+            if name.type in _RUBY_NAMING_LITERALS and first_child_of_types(name, "interpolation") is None
         ] or None
     return _name_ruby_test(node, place, word, arguments)
 
 
-def _name_ruby_test(node: Node, place: NodeContext, word: str, arguments: Node) -> list[NamedNode] | None:
+def _name_ruby_test(
+    node: Node, place: SyntaxNodeContext, word: str, arguments: Node
+) -> list[SymbolNameNode] | None:
     first = first_named_child(arguments)
     if word not in _RUBY_TEST_CALLS or first is None:
         return None
@@ -70,80 +72,82 @@ def _name_ruby_test(node: Node, place: NodeContext, word: str, arguments: Node) 
         return None
     label = place.text(first).strip("\"':")
     return [
-        NamedNode(f"{word} {label}", "test" if word not in ("task", "namespace") else word, f"{word} {label}")
+        SymbolNameNode(
+            f"{word} {label}", "test" if word not in ("task", "namespace") else word, f"{word} {label}"
+        )
     ]
 
 
-def _name_ruby_singleton_method(node: Node, place: NodeContext) -> str | None:
+def _name_ruby_singleton_method(node: Node, place: SyntaxNodeContext) -> str | None:
     owner, name = node.child_by_field_name("object"), node.child_by_field_name("name")
     return f"{place.text(owner)}.{place.text(name)}" if owner is not None and name is not None else None
 
 
-def _name_ruby_singleton_class(node: Node, place: NodeContext) -> str:
+def _name_ruby_singleton_class(node: Node, place: SyntaxNodeContext) -> str:
     value = node.child_by_field_name("value")
     return "<< " + (place.text(value) if value is not None else "self")
 
 
-def _name_ruby_constant(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_ruby_constant(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or left.type != "constant":
         return None
     made = place.source[right.start_byte : right.start_byte + 12] if right is not None else b""
     kind = "class" if made.startswith((b"Struct.new", b"Class.new", b"Data.define")) else "constant"
-    return [NamedNode(left, "module" if made.startswith(b"Module.new") else kind)]
+    return [SymbolNameNode(left, "module" if made.startswith(b"Module.new") else kind)]
 
 
-def _name_ruby_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_ruby_method(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
     owner = place.nearest_ancestor_type("class", "module", "singleton_class", "do_block")
-    return [NamedNode(name, "method" if owner else "function")]
+    return [SymbolNameNode(name, "method" if owner else "function")]
 
 
-RUBY = Language(
+RUBY_LANGUAGE = LanguageDescription(
     name="ruby",
     node_rules={
-        "module": NodeRule("module"),
-        "class": NodeRule("class"),
-        "singleton_class": NodeRule("class", _name_ruby_singleton_class),
-        "method": NodeRule("method", _name_ruby_method),
-        "singleton_method": NodeRule("method", _name_ruby_singleton_method),
-        "alias": NodeRule("alias", is_leaf=True),
-        "assignment": NodeRule("constant", _name_ruby_constant),
-        "call": NodeRule("method", _name_ruby_call),
+        "module": SyntaxNodeRule("module"),
+        "class": SyntaxNodeRule("class"),
+        "singleton_class": SyntaxNodeRule("class", _name_ruby_singleton_class),
+        "method": SyntaxNodeRule("method", _name_ruby_method),
+        "singleton_method": SyntaxNodeRule("method", _name_ruby_singleton_method),
+        "alias": SyntaxNodeRule("alias", is_leaf=True),
+        "assignment": SyntaxNodeRule("constant", _name_ruby_constant),
+        "call": SyntaxNodeRule("method", _name_ruby_call),
     },
     entered_nodes=word_set(
         "program body_statement begin begin_block if unless if_modifier unless_modifier do_block block then else elsif "
         "rescue ensure argument_list case when block_body"
     ),
     modifier_words=word_set("private protected public"),
-    finish_symbols=attach_leading_comments,
+    finish_symbols=attach_comments_to_first_declarations,
 )
 
 
-def _name_php_imports(node: Node, place: NodeContext) -> list[Node]:
+def _name_php_imports(node: Node, place: SyntaxNodeContext) -> list[Node]:
     return [child for child in node.named_children if child.type == "namespace_use_clause"]
 
 
-def _name_php_element(node: Node, place: NodeContext) -> Node | None:
-    return node.child_by_field_name("name") or child_of_type(node, "name", "variable_name")
+def _name_php_element(node: Node, place: SyntaxNodeContext) -> Node | None:
+    return node.child_by_field_name("name") or first_child_of_types(node, "name", "variable_name")
 
 
-PHP = Language(
+PHP_LANGUAGE = LanguageDescription(
     name="php",
     display_name="PHP",
     node_rules={
-        "namespace_definition": NodeRule("namespace"),
-        "class_declaration": NodeRule("class"),
-        "interface_declaration": NodeRule("interface"),
-        "trait_declaration": NodeRule("trait"),
-        "enum_declaration": NodeRule("enum"),
-        "enum_case": NodeRule("enum member", is_leaf=True),
-        "function_definition": NodeRule("function"),
-        "method_declaration": NodeRule("method", is_leaf=True),
-        "const_element": NodeRule("constant", _name_php_element, is_leaf=True),
-        "property_element": NodeRule("property", _name_php_element, is_leaf=True),
+        "namespace_definition": SyntaxNodeRule("namespace"),
+        "class_declaration": SyntaxNodeRule("class"),
+        "interface_declaration": SyntaxNodeRule("interface"),
+        "trait_declaration": SyntaxNodeRule("trait"),
+        "enum_declaration": SyntaxNodeRule("enum"),
+        "enum_case": SyntaxNodeRule("enum member", is_leaf=True),
+        "function_definition": SyntaxNodeRule("function"),
+        "method_declaration": SyntaxNodeRule("method", is_leaf=True),
+        "const_element": SyntaxNodeRule("constant", _name_php_element, is_leaf=True),
+        "property_element": SyntaxNodeRule("property", _name_php_element, is_leaf=True),
     },
     entered_nodes=word_set(
         "program compound_statement declaration_list enum_declaration_list const_declaration property_declaration "
@@ -156,7 +160,7 @@ PHP = Language(
 )
 
 
-def _name_lua_assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_lua_assignment(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     if node.named_child_count < 2:
         return None
     names, values = first_named_child(node), last_named_child(node)
@@ -165,15 +169,15 @@ def _name_lua_assignment(node: Node, place: NodeContext) -> list[NamedNode] | No
     value = first_named_child(values)
     name = first_named_child(names) or names
     if value is not None and value.type == "function_definition":
-        return [NamedNode(name, "function")]
+        return [SymbolNameNode(name, "function")]
     if place.ancestor_type() == "chunk" or (
         place.ancestor_type() == "variable_declaration" and place.ancestor_type(1) == "chunk"
     ):
-        return [NamedNode(name, "variable")]
+        return [SymbolNameNode(name, "variable")]
     return None
 
 
-def _name_lua_field(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_lua_field(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     """Returns the symbol name of a function in a Lua table, or of a table with functions; `[KEY]` if a value is the
     key."""
     value = node.child_by_field_name("value")
@@ -197,7 +201,9 @@ def _name_lua_field(node: Node, place: NodeContext) -> list[NamedNode] | None:
         place.source_between(value.start_byte, value.end_byte).split("\n", 1)[0] if kind == "method" else ""
     )
     return [
-        NamedNode(said if is_computed else name, kind, f"{said} = {head.split(')')[0]})" if head else said)
+        SymbolNameNode(
+            said if is_computed else name, kind, f"{said} = {head.split(')')[0]})" if head else said
+        )
     ]
 
 
@@ -212,19 +218,19 @@ def _has_lua_functions(table: Node) -> bool:
     return any(value is not None and value.type == "function_definition" for value in values)
 
 
-def _name_lua_function(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_lua_function(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
-    return [NamedNode(name, "function" if name.type == "identifier" else "method")]
+    return [SymbolNameNode(name, "function" if name.type == "identifier" else "method")]
 
 
-LUA = Language(
+LUA_LANGUAGE = LanguageDescription(
     name="lua",
     node_rules={
-        "function_declaration": NodeRule("function", _name_lua_function),
-        "assignment_statement": NodeRule("variable", _name_lua_assignment),
-        "field": NodeRule("method", _name_lua_field),
+        "function_declaration": SyntaxNodeRule("function", _name_lua_function),
+        "assignment_statement": SyntaxNodeRule("variable", _name_lua_assignment),
+        "field": SyntaxNodeRule("method", _name_lua_field),
     },
     entered_nodes=word_set(
         "chunk block variable_declaration do_statement if_statement else_statement elseif_statement expression_list "
@@ -237,27 +243,27 @@ LUA = Language(
 )
 
 
-def _name_perl_constants(node: Node, place: NodeContext) -> list[NamedNode] | None:
+def _name_perl_constants(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
     """Returns the symbol names of Perl's constants: `use constant NAME => …`."""
     module = node.child_by_field_name("module")
     if module is None or place.text(module) != "constant" or node.named_child_count < 2:
         return None
     text = place.text(node).split("constant", 1)[1].lstrip(" ({\n\t")
     if place.text(node).split("constant", 1)[1].lstrip().startswith("{"):
-        return [NamedNode(name, "constant") for name in _PERL_CONSTANT_PATTERN.findall(text)] or None
-    return [NamedNode(text.split("=>")[0].strip(), "constant")]
+        return [SymbolNameNode(name, "constant") for name in _PERL_CONSTANT_PATTERN.findall(text)] or None
+    return [SymbolNameNode(text.split("=>")[0].strip(), "constant")]
 
 
-def _name_perl_phase_block(node: Node, place: NodeContext) -> str:
-    return first_line_of_node(node, place).split()[0]
+def _name_perl_phase_block(node: Node, place: SyntaxNodeContext) -> str:
+    return first_line_of_node_without_body(node, place).split()[0]
 
 
-def _name_perl_documentation(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    line = first_line_of_node(node, place, until="")
-    return [NamedNode(line.lstrip("="), "documentation", line)] if line.startswith("=") else None
+def _name_perl_documentation(node: Node, place: SyntaxNodeContext) -> list[SymbolNameNode] | None:
+    line = first_line_of_node_without_body(node, place, until="")
+    return [SymbolNameNode(line.lstrip("="), "documentation", line)] if line.startswith("=") else None
 
 
-_add_missed_perl_subs = make_missed_function_finder(
+_add_missed_perl_subs = make_finder_of_lost_functions(
     re.compile(rb"^sub[ \t]+(?P<name>[A-Za-z_][\w:']*)(?P<rest>[^\n{]*\n?\{[^\n]*)$", re.M)
 )
 """Adds the Perl subs that the grammar loses, for example because it takes the slash of `pi2 / 360 }` for the start
@@ -269,18 +275,18 @@ _PERL_FORWARD_DECLARATION_PATTERN = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?
 
 
 _PERL_PACKAGE_STATEMENT_PATTERN = re.compile(rb"package\s+[\w:']+(?:\s+v?[\d._]+)?\s*;")
-_PERL_BARE_BLOCK_KIND = "scope"
+_KIND_OF_PERL_BARE_BLOCK = "scope"
 """The temporary kind of a Perl block that contains a package statement; only `_finish_perl_symbols` uses it."""
 
 
-def _name_perl_block(node: Node, place: NodeContext) -> str | None:
-    return _PERL_BARE_BLOCK_KIND if child_of_type(node, "package_statement") is not None else None
+def _name_perl_block(node: Node, place: SyntaxNodeContext) -> str | None:
+    return _KIND_OF_PERL_BARE_BLOCK if first_child_of_types(node, "package_statement") is not None else None
 
 
 def _finish_perl_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Completes Perl symbols: extends a package statement to the next one, or to the end of its block, and attaches the
     symbols in between."""
-    drafts = sort_in_file_order(_add_missed_perl_subs(drafts, source))
+    drafts = sort_symbols_in_file_order(_add_missed_perl_subs(drafts, source))
     inside: dict[int, list[int]] = {-1: []}
     for index, draft in enumerate(drafts):
         ahead = (
@@ -289,9 +295,9 @@ def _finish_perl_symbols(drafts: list[FoundSymbol], source: bytes) -> list[Found
         if ahead is not None:
             draft.end_row = draft.start_row + ahead[0].count(b"\n")
         inside.setdefault(draft.parent, []).append(index)
-    scopes = [index for index, draft in enumerate(drafts) if draft.kind == _PERL_BARE_BLOCK_KIND]
+    scopes = [index for index, draft in enumerate(drafts) if draft.kind == _KIND_OF_PERL_BARE_BLOCK]
     blocks = [
-        index for index in inside if index < 0 or drafts[index].kind in (_PERL_BARE_BLOCK_KIND, "package")
+        index for index in inside if index < 0 or drafts[index].kind in (_KIND_OF_PERL_BARE_BLOCK, "package")
     ]
     for block in blocks:
         last_row = source.rstrip().count(b"\n") if block < 0 else drafts[block].end_row - 1
@@ -317,20 +323,20 @@ def _attach_to_perl_package(
             package, draft.end_row = index, max(draft.start_row, last_row)
 
 
-PERL = Language(
+PERL_LANGUAGE = LanguageDescription(
     name="perl",
     node_rules={
-        "package_statement": NodeRule("package"),
-        "block_statement": NodeRule(_PERL_BARE_BLOCK_KIND, _name_perl_block),
-        "class_statement": NodeRule("class"),
-        "subroutine_declaration_statement": NodeRule("function", is_leaf=True),
-        "method_declaration_statement": NodeRule("method", is_leaf=True),
-        "phaser_statement": NodeRule("block", _name_perl_phase_block, is_leaf=True),
-        "use_statement": NodeRule("constant", _name_perl_constants, is_leaf=True),
-        "pod": NodeRule("documentation", _name_perl_documentation, is_leaf=True),
+        "package_statement": SyntaxNodeRule("package"),
+        "block_statement": SyntaxNodeRule(_KIND_OF_PERL_BARE_BLOCK, _name_perl_block),
+        "class_statement": SyntaxNodeRule("class"),
+        "subroutine_declaration_statement": SyntaxNodeRule("function", is_leaf=True),
+        "method_declaration_statement": SyntaxNodeRule("method", is_leaf=True),
+        "phaser_statement": SyntaxNodeRule("block", _name_perl_phase_block, is_leaf=True),
+        "use_statement": SyntaxNodeRule("constant", _name_perl_constants, is_leaf=True),
+        "pod": SyntaxNodeRule("documentation", _name_perl_documentation, is_leaf=True),
     },
     entered_nodes=word_set("source_file block block_statement conditional_statement"),
     finish_symbols=_finish_perl_symbols,
 )
 
-LANGUAGES = (RUBY, PHP, LUA, PERL)
+LANGUAGE_DESCRIPTIONS = (RUBY_LANGUAGE, PHP_LANGUAGE, LUA_LANGUAGE, PERL_LANGUAGE)

@@ -6,22 +6,22 @@ from tree_sitter import Node
 
 from tools.filemap.language_description import (
     FoundSymbol,
-    Language,
-    NamedNode,
-    NodeContext,
-    NodeRule,
-    child_name_rule,
+    LanguageDescription,
+    SymbolNameNode,
+    SyntaxNodeContext,
+    SyntaxNodeRule,
     make_definition_words,
+    name_by_child_type,
     word_set,
 )
 from tools.filemap.languages.web_routes import find_go_routes
-from tools.filemap.symbol_lists import attach_symbols_by_scope, turn_functions_into_methods
+from tools.filemap.symbol_list_changes import attach_symbols_to_types_by_scope, turn_functions_into_methods
 
 _GO_TYPE_DEFINITION_WORDS = make_definition_words(b"struct", b"interface")
 _GO_RECEIVER_PATTERN = re.compile(rb"func\s*(?P<said>\(\s*(?:\w+\s+)?\*?\s*(?P<type>\w+)[^)]*)")
 
 
-def _name_go_declaration(node: Node, place: NodeContext) -> list[Node] | Node | None:
+def _name_go_declaration(node: Node, place: SyntaxNodeContext) -> list[Node] | Node | None:
     first = node.child_by_field_name("name")
     if first is not None:
         end = first.end_byte
@@ -37,11 +37,11 @@ def _name_go_declaration(node: Node, place: NodeContext) -> list[Node] | Node | 
 _SYMBOL_KIND_BY_GO_TYPE = {"struct_type": "struct", "interface_type": "interface"}
 
 
-def _name_go_type(node: Node, _place: NodeContext) -> NamedNode | None:
+def _name_go_type(node: Node, _place: SyntaxNodeContext) -> SymbolNameNode | None:
     name, what = node.child_by_field_name("name"), node.child_by_field_name("type")
     if name is None:
         return None
-    return NamedNode(name, _SYMBOL_KIND_BY_GO_TYPE.get(what.type if what is not None else "", "type"))
+    return SymbolNameNode(name, _SYMBOL_KIND_BY_GO_TYPE.get(what.type if what is not None else "", "type"))
 
 
 def _is_exported_in_go(draft: FoundSymbol, _before: bytes) -> bool:
@@ -62,7 +62,7 @@ def _finish_go_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSy
         elif kind == "constant" or kind == "variable":
             # In a group, modifiers precede the first name only; here each name gets them.
             draft.modifiers = ("exported",) if draft.name[:1].isupper() else ()
-    drafts = attach_symbols_by_scope(drafts, {"struct", "interface", "type"})
+    drafts = attach_symbols_to_types_by_scope(drafts, {"struct", "interface", "type"})
     for draft in drafts:
         if draft.scope and draft.parent < 0:
             # Its type is in another file; the method is named with it.
@@ -70,17 +70,17 @@ def _finish_go_symbols(drafts: list[FoundSymbol], source: bytes) -> list[FoundSy
     return drafts
 
 
-GO = Language(
+GO_LANGUAGE = LanguageDescription(
     name="go",
     node_rules={
-        "function_declaration": NodeRule("function", is_leaf=True),
-        "method_declaration": NodeRule("method", is_leaf=True),
-        "type_spec": NodeRule("type", _name_go_type),
-        "type_alias": NodeRule("type"),
-        "const_spec": NodeRule("constant", _name_go_declaration, is_leaf=True),
-        "var_spec": NodeRule("variable", _name_go_declaration, is_leaf=True),
-        "field_declaration": NodeRule("field", _name_go_declaration),
-        "method_elem": NodeRule("method", is_leaf=True),
+        "function_declaration": SyntaxNodeRule("function", is_leaf=True),
+        "method_declaration": SyntaxNodeRule("method", is_leaf=True),
+        "type_spec": SyntaxNodeRule("type", _name_go_type),
+        "type_alias": SyntaxNodeRule("type"),
+        "const_spec": SyntaxNodeRule("constant", _name_go_declaration, is_leaf=True),
+        "var_spec": SyntaxNodeRule("variable", _name_go_declaration, is_leaf=True),
+        "field_declaration": SyntaxNodeRule("field", _name_go_declaration),
+        "method_elem": SyntaxNodeRule("method", is_leaf=True),
     },
     entered_nodes=word_set(
         "source_file type_declaration const_declaration var_declaration var_spec_list struct_type "
@@ -110,46 +110,49 @@ def _find_go_imports(node: Node) -> list[Node]:
     return found
 
 
-def _name_rust_impl(node: Node, place: NodeContext) -> str | None:
+def _name_rust_impl(node: Node, place: SyntaxNodeContext) -> str | None:
     trait, kind = node.child_by_field_name("trait"), node.child_by_field_name("type")
     if kind is None:
         return None
     return (f"{place.text(trait)} for " if trait is not None else "") + place.text(kind)
 
 
-def _name_rust_constant(node: Node, place: NodeContext) -> Node | None:
+def _name_rust_constant(node: Node, place: SyntaxNodeContext) -> Node | None:
     """Returns the symbol name of a Rust constant; none for `const _: () = { … }`, which only contains other items."""
     name = node.child_by_field_name("name")
     return name if name is not None and place.text(name) != "_" else None
 
 
-RUST = Language(
+RUST_LANGUAGE = LanguageDescription(
     name="rust",
     node_rules={
-        "function_item": NodeRule("function"),
-        "function_signature_item": NodeRule("function"),
-        "struct_item": NodeRule("struct"),
-        "enum_item": NodeRule("enum"),
-        "union_item": NodeRule("union"),
-        "trait_item": NodeRule("trait"),
-        "impl_item": NodeRule("impl", _name_rust_impl),
-        "mod_item": NodeRule("module"),
-        "const_item": NodeRule("constant", _name_rust_constant),
-        "static_item": NodeRule("variable", is_leaf=True),
-        "type_item": NodeRule("type", is_leaf=True),
-        "associated_type": NodeRule("type", is_leaf=True),
-        "macro_definition": NodeRule("macro", is_leaf=True),
-        "field_declaration": NodeRule("field", is_leaf=True),
-        "enum_variant": NodeRule("enum member"),
+        "function_item": SyntaxNodeRule("function"),
+        "function_signature_item": SyntaxNodeRule("function"),
+        "struct_item": SyntaxNodeRule("struct"),
+        "enum_item": SyntaxNodeRule("enum"),
+        "union_item": SyntaxNodeRule("union"),
+        "trait_item": SyntaxNodeRule("trait"),
+        "impl_item": SyntaxNodeRule("impl", _name_rust_impl),
+        "mod_item": SyntaxNodeRule("module"),
+        "const_item": SyntaxNodeRule("constant", _name_rust_constant),
+        "static_item": SyntaxNodeRule("variable", is_leaf=True),
+        "type_item": SyntaxNodeRule("type", is_leaf=True),
+        "associated_type": SyntaxNodeRule("type", is_leaf=True),
+        "macro_definition": SyntaxNodeRule("macro", is_leaf=True),
+        "field_declaration": SyntaxNodeRule("field", is_leaf=True),
+        "enum_variant": SyntaxNodeRule("enum member"),
     },
     entered_nodes=word_set(
         "source_file declaration_list field_declaration_list enum_variant_list foreign_mod_item block const_item"
     ),
     attribute_nodes=word_set("attribute_item"),
-    import_rules={"use_declaration": "argument", "extern_crate_declaration": child_name_rule("identifier")},
+    import_rules={
+        "use_declaration": "argument",
+        "extern_crate_declaration": name_by_child_type("identifier"),
+    },
     modifier_words=word_set("pub async unsafe const extern default"),
     exporting_modifiers=word_set("pub"),
     finish_symbols=lambda drafts, _source: turn_functions_into_methods(drafts, ("impl", "trait")),
 )
 
-LANGUAGES = (GO, RUST)
+LANGUAGE_DESCRIPTIONS = (GO_LANGUAGE, RUST_LANGUAGE)

@@ -6,8 +6,12 @@ import re
 from collections.abc import Callable
 
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.one_line_text import MAX_STORED_NAME_CHARS, shorten_to_one_line, strip_name_quotes
-from tools.filemap.scanners.source_lines import RowCounter
+from tools.filemap.one_line_text import (
+    MAX_STORED_SYMBOL_NAME_CHARS,
+    shorten_to_one_line,
+    strip_symbol_name_quotes,
+)
+from tools.filemap.scanners.source_lines import SourceRowCounter
 
 _MAX_TITLED_TESTS = 5000
 _CLOSING_TOKENS_REGEX = rb"(?:[)}\]]|end\b)"
@@ -22,14 +26,16 @@ def find_titled_tests(
     """Returns the titled tests of a source as symbols. `is_said` says whether a position is within a string or a
     comment."""
     found: list[FoundSymbol] = []
-    rows = RowCounter(source)
+    rows = SourceRowCounter(source)
     for match in titles.finditer(source):
         start = match.start("word")
         if is_in_string_or_comment(start):
             continue
         word = " ".join(match["word"].decode().split())
-        said = strip_name_quotes(
-            shorten_to_one_line((match["title"] or b"").decode("utf-8", "replace"), MAX_STORED_NAME_CHARS)
+        said = strip_symbol_name_quotes(
+            shorten_to_one_line(
+                (match["title"] or b"").decode("utf-8", "replace"), MAX_STORED_SYMBOL_NAME_CHARS
+            )
         )
         name = f"{word} {said}".strip() if word else _INNER_QUOTES_PATTERN.sub("", said)
         row = rows.row_of(start)
@@ -135,15 +141,17 @@ def _make_test_call_pattern(
     )
 
 
-_QUOTED_TEXT = rb"\"(?:[^\"\\\n]|\\.)*\""
+_QUOTED_TEXT_PATTERN_SOURCE = rb"\"(?:[^\"\\\n]|\\.)*\""
 
-TEST_TITLE_PATTERNS = {
+TEST_TITLE_PATTERN_BY_LANGUAGE = {
     "bash": _make_test_call_pattern("@test", behind=rb"[ \t]*\{"),
     "dart": _make_test_call_pattern(
         "group test testWidgets blocTest", rb"\(\s*" + _TITLE_LITERAL_REGEX, behind=rb"\s*,"
     ),
     "go": re.compile(
-        rb"^[ \t]*(?P<word>[a-z]\w*\.Run)\([ \t]*(?P<title>" + _QUOTED_TEXT + rb"|`[^`\n]*`),[ \t]*func\b",
+        rb"^[ \t]*(?P<word>[a-z]\w*\.Run)\([ \t]*(?P<title>"
+        + _QUOTED_TEXT_PATTERN_SOURCE
+        + rb"|`[^`\n]*`),[ \t]*func\b",
         re.M,
     ),
     "haskell": _make_test_call_pattern(
@@ -151,16 +159,19 @@ TEST_TITLE_PATTERNS = {
         before=rb"(?:[\w']+[ \t]*=[ \t]*)?(?:[,\[(][ \t]*)?",
     ),
     "julia": re.compile(
-        rb"^[ \t]*(?P<word>@(?:safe)?testset)\b(?:[^\n\"#]*(?P<title>" + _QUOTED_TEXT + rb"))?", re.M
+        rb"^[ \t]*(?P<word>@(?:safe)?testset)\b(?:[^\n\"#]*(?P<title>"
+        + _QUOTED_TEXT_PATTERN_SOURCE
+        + rb"))?",
+        re.M,
     ),
     "lua": _make_test_call_pattern(
         "describe context it insulate expose pending spec test",
-        rb"\(?\s*(?P<title>" + _QUOTED_TEXT + rb"|'(?:[^'\\\n]|\\.)*'|\[\[[^\]\n]*\]\])",
+        rb"\(?\s*(?P<title>" + _QUOTED_TEXT_PATTERN_SOURCE + rb"|'(?:[^'\\\n]|\\.)*'|\[\[[^\]\n]*\]\])",
         behind=rb"\s*,\s*function\b",
     ),
     "perl": _make_test_call_pattern(
         "subtest describe context it",
-        rb"\(?\s*(?P<title>" + _QUOTED_TEXT + rb"|'(?:[^'\\\n]|\\.)*'|\w+)",
+        rb"\(?\s*(?P<title>" + _QUOTED_TEXT_PATTERN_SOURCE + rb"|'(?:[^'\\\n]|\\.)*'|\w+)",
         behind=rb"\s*(?:=>|,)\s*sub\b",
     ),
     "powershell": re.compile(
@@ -171,7 +182,11 @@ TEST_TITLE_PATTERNS = {
     "scala": re.compile(
         rb"^[ \t]*(?:(?P<word>(?P<called>test|property|describe|it|they|suite|feature|scenario|Feature|Scenario)(?=\()"
         rb"|(?:it|they)[ \t]+(?:should|must|can)(?=[ \t]+\")|)(?:\(\s*|[ \t]+)?"
-        rb"(?P<title>" + _QUOTED_TEXT + rb"(?:[ \t]+(?:should|must|can)[ \t]+" + _QUOTED_TEXT + rb")?)"
+        rb"(?P<title>"
+        + _QUOTED_TEXT_PATTERN_SOURCE
+        + rb"(?:[ \t]+(?:should|must|can)[ \t]+"
+        + _QUOTED_TEXT_PATTERN_SOURCE
+        + rb")?)"
         rb"(?(called)(?<=\")[ \t]*[,)]|(?=[ \t]+(?:(?:should|must|can)[ \t]*\{"
         rb"|(?:when|which|that|in|ignore|is|taggedAs|>>)[ \t(]))))",
         re.M,

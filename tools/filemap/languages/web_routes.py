@@ -47,7 +47,7 @@ _PYTHON_DEFINITION_PATTERN = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[
 _DJANGO_PATH_PATTERN = re.compile(
     rb"^[ \t]*(?P<word>path|re_path|url)\(\s*" + _PATH_LITERAL_REGEX + rb"\s*,\s*(?P<handler>[\w.]+)", re.M
 )
-_MAX_ROUTE_HANDLER_BYTES = 2000
+_MAX_BYTES_BEFORE_ROUTE_HANDLER = 2000
 
 
 def find_python_routes(source: bytes) -> Iterator[FoundRoute]:
@@ -56,7 +56,7 @@ def find_python_routes(source: bytes) -> Iterator[FoundRoute]:
             source, _QUICK_ROUTE_DECORATOR_PATTERN, _ROUTE_DECORATOR_PATTERN
         ):
             defined = _PYTHON_DEFINITION_PATTERN.search(
-                source, match.end(), match.end() + _MAX_ROUTE_HANDLER_BYTES
+                source, match.end(), match.end() + _MAX_BYTES_BEFORE_ROUTE_HANDLER
             )
             if defined is None or not (match["path"].startswith((b"/", b"{", b"<")) or not match["path"]):
                 continue

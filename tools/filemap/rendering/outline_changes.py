@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.rendering.symbol_lines import format_line_range
-from tools.filemap.symbols import FileMap, Symbol
+from tools.filemap.file_map import FileMap, Symbol
+from tools.filemap.rendering.map_symbol_lines import format_line_range
 
-_MAX_CHANGE_LINES = 24
+_MAX_OUTLINE_CHANGE_LINES = 24
 """The maximum number of changes that are described; if there are more, a new map is clearer."""
 
 
@@ -43,7 +43,7 @@ def describe_outline_changes(before: FileMap, after: FileMap) -> list[str] | Non
             (was, now) for was, now in both if not _has_changed_declaration(was, now)
         )
     ]
-    return lines if len(lines) <= _MAX_CHANGE_LINES else None
+    return lines if len(lines) <= _MAX_OUTLINE_CHANGE_LINES else None
 
 
 def _symbols_by_key(symbols: Sequence[Symbol]) -> dict[tuple[str, ...], Symbol]:

@@ -3,22 +3,22 @@
 import csv
 import re
 
-from tools.filemap.deadline import Deadline
+from tools.filemap.map_deadline import MapDeadline
 from tools.filemap.scanners.outline_builder import OutlineBuilder
-from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.scanners.scan_result import ScannedOutline
 from tools.filemap.scanners.source_lines import format_count_with_noun, iterate_source_lines
 
-_MAX_SAMPLED_ROWS = 200
-_MAX_COLUMN_TITLE_CHARS = 64
-_MAX_CELL_LINES = 40
+_MAX_CSV_ROWS_SAMPLED = 200
+_MAX_CSV_COLUMN_TITLE_CHARS = 64
+_MAX_LINES_OF_CSV_CELL = 40
 """The maximum number of lines in a quoted cell; in a longer one, the quote is taken as an ordinary character, such
 as for inches."""
-_MAX_COLUMNS = 500
+_MAX_CSV_COLUMNS = 500
 _INTEGER_PATTERN = re.compile(r"[-+]?\d{1,18}$")
 _DECIMAL_PATTERN = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$")
 _DATE_PATTERN = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?$|\d\d?[/.]\d\d?[/.]\d{2,4}$")
 _BOOLEAN_PATTERN = re.compile(r"(?:true|false|yes|no)\Z", re.I)
-_COLUMN_TYPE_PATTERNS = {
+_CSV_COLUMN_TYPE_PATTERNS = {
     "integer": _INTEGER_PATTERN,
     "number": _DECIMAL_PATTERN,
     "date": _DATE_PATTERN,
@@ -32,11 +32,11 @@ def _guess_column_type(values: list[str]) -> str:
     if not present:
         return "empty"
     return next(
-        (kind for kind, form in _COLUMN_TYPE_PATTERNS.items() if all(map(form.match, present))), "text"
+        (kind for kind, form in _CSV_COLUMN_TYPE_PATTERNS.items() if all(map(form.match, present))), "text"
     )
 
 
-def _scan_delimited_table(source: bytes, watch: Deadline, delimiter: str) -> ScanResult:
+def _scan_delimited_table(source: bytes, watch: MapDeadline, delimiter: str) -> ScannedOutline:
     head = source[: 256 * 1024]
     if len(source) > len(head):
         head = head[: head.rfind(b"\n") + 1] or head
@@ -47,10 +47,10 @@ def _scan_delimited_table(source: bytes, watch: Deadline, delimiter: str) -> Sca
     rows = _parse_quoted_rows(text, delimiter)
     has_quotes = rows is not None
     if rows is None:
-        lines = text.splitlines()[: _MAX_SAMPLED_ROWS + 1]
-        rows = [line.split(delimiter)[:_MAX_COLUMNS] for line in lines if line.strip()]
+        lines = text.splitlines()[: _MAX_CSV_ROWS_SAMPLED + 1]
+        rows = [line.split(delimiter)[:_MAX_CSV_COLUMNS] for line in lines if line.strip()]
     if not rows:
-        return ScanResult([])
+        return ScannedOutline([])
     count = _count_csv_records(source, watch, delimiter if has_quotes else None)
     head_row, has_header = rows[0], _has_header_row(rows)
     sample = rows[1:] if has_header else rows
@@ -66,7 +66,7 @@ def _scan_delimited_table(source: bytes, watch: Deadline, delimiter: str) -> Sca
         said = _guess_column_type(values) + (f", such as {example[:40]}" if example else "")
         found.add_leaf_symbol(shown, "column", 0, number + 1, said)
     found.close_symbols(0, source.count(b"\n") - source.endswith(b"\n"))
-    return ScanResult(found.symbols)
+    return ScannedOutline(found.symbols)
 
 
 def _parse_quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
@@ -74,11 +74,11 @@ def _parse_quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
     rows: list[list[str]] = []
     try:
         for record in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
-            if any(cell.count("\n") > _MAX_CELL_LINES for cell in record):
+            if any(cell.count("\n") > _MAX_LINES_OF_CSV_CELL for cell in record):
                 return None
             if record:
-                rows.append(record[:_MAX_COLUMNS])
-            if len(rows) > _MAX_SAMPLED_ROWS:
+                rows.append(record[:_MAX_CSV_COLUMNS])
+            if len(rows) > _MAX_CSV_ROWS_SAMPLED:
                 break
     except csv.Error:
         return None
@@ -88,12 +88,12 @@ def _parse_quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
 def _has_header_row(rows: list[list[str]]) -> bool:
     """Returns whether the first row of a table is a header: distinct short words without numbers."""
     first = rows[0]
-    if any(_DECIMAL_PATTERN.match(cell.strip()) or len(cell) > _MAX_COLUMN_TITLE_CHARS for cell in first):
+    if any(_DECIMAL_PATTERN.match(cell.strip()) or len(cell) > _MAX_CSV_COLUMN_TITLE_CHARS for cell in first):
         return False
     return len(set(first)) == len(first) and any(cell.strip() for cell in first)
 
 
-def _count_csv_records(source: bytes, watch: Deadline, delimiter: str | None) -> int:
+def _count_csv_records(source: bytes, watch: MapDeadline, delimiter: str | None) -> int:
     """Counts the records of a CSV file: lines outside of quotes; a quote opens only at the beginning of a cell."""
     if delimiter is None or b'"' not in source:
         return sum(1 for _, _, line in iterate_source_lines(source, watch) if line.strip())
@@ -107,9 +107,9 @@ def _count_csv_records(source: bytes, watch: Deadline, delimiter: str | None) ->
     return count
 
 
-def scan_csv(source: bytes, watch: Deadline) -> ScanResult:
+def outline_csv(source: bytes, watch: MapDeadline) -> ScannedOutline:
     return _scan_delimited_table(source, watch, ",")
 
 
-def scan_tsv(source: bytes, watch: Deadline) -> ScanResult:
+def outline_tsv(source: bytes, watch: MapDeadline) -> ScannedOutline:
     return _scan_delimited_table(source, watch, "\t")

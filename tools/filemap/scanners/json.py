@@ -6,24 +6,24 @@ import re
 
 import msgspec
 
-from tools.filemap.deadline import Deadline, MapTimeLimitReached
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.one_line_text import MAX_STORED_NAME_CHARS
-from tools.filemap.scanners.scan_result import TIME_LIMIT_NOTE, ScanResult
-from tools.filemap.scanners.source_lines import RowCounter, decode_and_shorten_line
+from tools.filemap.map_deadline import FileMapTimeLimitReached, MapDeadline
+from tools.filemap.one_line_text import MAX_STORED_SYMBOL_NAME_CHARS
+from tools.filemap.scanners.scan_result import OUTLINE_TIME_LIMIT_NOTE, ScannedOutline
+from tools.filemap.scanners.source_lines import SourceRowCounter, decode_and_shorten_line
 
-_MAX_SYMBOLS = 20_000
+_MAX_JSON_SYMBOLS = 20_000
 _LARGE_JSON_BYTES = 256 * 1024
 _MAX_JSON_DEPTH, _MAX_LARGE_JSON_DEPTH = 8, 3
-_MAX_LISTED_ITEMS = 40
+_MAX_LISTED_JSON_ITEMS = 40
 """The maximum length of a JSON list whose objects become symbols; longer lists are described by the shape of their
 first object."""
-_MAX_NAMING_MEMBERS = 6
+_MAX_JSON_MEMBERS_SEARCHED_FOR_NAME = 6
 """The number of first members of a JSON object that are checked for one that names it."""
-_ITEM_NAMING_KEYS = (b'"name"', b'"id"', b'"key"', b'"title"', b'"type"', b'"label"')
-_MATCH_WINDOW_BYTES = 64 * 1024
+_JSON_KEYS_THAT_NAME_ITEMS = (b'"name"', b'"id"', b'"key"', b'"title"', b'"type"', b'"label"')
+_JSON_MATCH_WINDOW_BYTES = 64 * 1024
 """The maximum number of bytes that one match of a pattern may cover."""
-_VALUES_PER_DEADLINE_CHECK = 256
+_JSON_VALUES_PER_DEADLINE_CHECK = 256
 
 _JSON_STRING_REGEX = rb"(?:\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"
 _JSON_COMMENT_REGEX = rb"(?://[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
@@ -37,7 +37,7 @@ _JSON_VALUE_START_REGEX = (
     + _JSON_BARE_WORD_REGEX
     + rb")|(?P<quote>[\"']))"
 )
-_MEMBER_PATTERN = re.compile(
+_JSON_MEMBER_PATTERN = re.compile(
     rb"%b(?:(?P<close>[\]}])|(?P<key>%b|%b)%b:%b%b)"
     % (
         _JSON_SEPARATOR_REGEX,
@@ -49,11 +49,11 @@ _MEMBER_PATTERN = re.compile(
     ),
     re.S,
 )
-_LIST_ITEM_PATTERN = re.compile(
+_JSON_LIST_ITEM_PATTERN = re.compile(
     rb"%b(?:(?P<close>[\]}])|%b)" % (_JSON_SEPARATOR_REGEX, _JSON_VALUE_START_REGEX), re.S
 )
-_SEPARATOR_PATTERN = re.compile(_JSON_SEPARATOR_REGEX, re.S)
-_TOP_LEVEL_VALUE_PATTERN = re.compile(rb"%b%b" % (_JSON_BLANK_REGEX, _JSON_VALUE_START_REGEX), re.S)
+_JSON_SEPARATOR_PATTERN = re.compile(_JSON_SEPARATOR_REGEX, re.S)
+_TOP_LEVEL_JSON_VALUE_PATTERN = re.compile(rb"%b%b" % (_JSON_BLANK_REGEX, _JSON_VALUE_START_REGEX), re.S)
 _JSON_SCALARS_REGEX = (
     rb"[^\[\]{}\"'/]*+(?:(?:" + _JSON_STRING_REGEX + rb"|" + _JSON_COMMENT_REGEX + rb")[^\[\]{}\"'/]*+)*+"
 )
@@ -67,16 +67,16 @@ def _balanced_brackets_regex(levels: int) -> bytes:
     return rb"[\[{]%b[\]}]" % inside
 
 
-_SKIPPED_TEXT_PATTERN = re.compile(
+_SKIPPED_JSON_TEXT_PATTERN = re.compile(
     rb"(?P<plain>[^\[\]{}\"'/]*+)"
     rb"(?:(?P<value>%b|%b)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<quote>[\"'])|%b|/)?"
     % (_balanced_brackets_regex(4), _JSON_STRING_REGEX, _JSON_COMMENT_REGEX),
     re.S,
 )
-_OPENING_BRACKETS = {b"[": True, b"{": False}
-_CLOSING_BRACKETS = {b"]": True, b"}": False}
-_BOOLEAN_WORDS = (b"true", b"false")
-_NUMBER_PATTERN = re.compile(rb"[-+]?(?:[.\d]|Infinity$|NaN$)")
+_IS_LIST_BY_OPENING_BRACKET = {b"[": True, b"{": False}
+_IS_LIST_BY_CLOSING_BRACKET = {b"]": True, b"}": False}
+_JSON_BOOLEAN_WORDS = (b"true", b"false")
+_JSON_NUMBER_PATTERN = re.compile(rb"[-+]?(?:[.\d]|Infinity$|NaN$)")
 
 
 class _OpenContainer(msgspec.Struct, gc=False):
@@ -102,27 +102,27 @@ class _OpenContainer(msgspec.Struct, gc=False):
     """Whether the container was not read to its end."""
 
 
-def scan_json(source: bytes, watch: Deadline) -> ScanResult:
+def outline_json(source: bytes, watch: MapDeadline) -> ScannedOutline:
     found = _JsonScan(
         source, watch, _MAX_LARGE_JSON_DEPTH if len(source) > _LARGE_JSON_BYTES else _MAX_JSON_DEPTH
     )
     try:
         found.run()
-    except MapTimeLimitReached:
+    except FileMapTimeLimitReached:
         if not found.symbols:
             raise
         found.end_early()
-        return ScanResult(found.symbols, notes=(TIME_LIMIT_NOTE,))
+        return ScannedOutline(found.symbols, notes=(OUTLINE_TIME_LIMIT_NOTE,))
     notes = ("it has syntax errors; keys near them may be missing",) if found.has_syntax_errors else ()
-    return ScanResult(found.symbols, notes=notes)
+    return ScannedOutline(found.symbols, notes=notes)
 
 
 class _JsonScan:
-    def __init__(self, source: bytes, watch: Deadline, depth: int) -> None:
+    def __init__(self, source: bytes, watch: MapDeadline, depth: int) -> None:
         self.source, self.watch, self.depth = source, watch, depth
         self.symbols: list[FoundSymbol] = []
         self.has_syntax_errors = False
-        self._rows = RowCounter(source)
+        self._rows = SourceRowCounter(source)
         self._open_containers: list[_OpenContainer] = []
         self._position = self._steps = self._line_end = 0
 
@@ -134,7 +134,9 @@ class _JsonScan:
             frame = self._open_containers[-1] if self._open_containers else None
             if frame is None:
                 self._scan_top_level_value()
-            elif len(self.symbols) >= _MAX_SYMBOLS or (frame.is_list and frame.count > _MAX_LISTED_ITEMS):
+            elif len(self.symbols) >= _MAX_JSON_SYMBOLS or (
+                frame.is_list and frame.count > _MAX_LISTED_JSON_ITEMS
+            ):
                 self._skip_rest_of_container(frame)
             elif frame.is_list:
                 self._scan_list_item(frame)
@@ -153,7 +155,9 @@ class _JsonScan:
             self._close_container(self._position)
 
     def _scan_top_level_value(self) -> None:
-        match = _LIST_ITEM_PATTERN.match(self.source, self._position, self._position + _MATCH_WINDOW_BYTES)
+        match = _JSON_LIST_ITEM_PATTERN.match(
+            self.source, self._position, self._position + _JSON_MATCH_WINDOW_BYTES
+        )
         if match is None or match["close"] is not None:
             self._skip_unexpected_text()
             return
@@ -162,14 +166,14 @@ class _JsonScan:
             self._skip_value(match)
             return
         self._position = match.end()
-        is_list = _OPENING_BRACKETS[mark]
+        is_list = _IS_LIST_BY_OPENING_BRACKET[mark]
         index = self._add_symbol("", "list", match.start("open"), -1) if is_list else -1
         self._open_containers.append(_OpenContainer(is_list, index, 0))
 
     def _match_next(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
         """Returns the next match of a pattern; None if the match ended a container or was unexpected, which is
         handled."""
-        match = pattern.match(self.source, self._position, self._position + _MATCH_WINDOW_BYTES)
+        match = pattern.match(self.source, self._position, self._position + _JSON_MATCH_WINDOW_BYTES)
         if match is None:
             self._skip_unexpected_text()
         elif match["close"] is not None:
@@ -179,12 +183,12 @@ class _JsonScan:
         return None
 
     def _scan_member(self, frame: _OpenContainer) -> None:
-        match = self._match_next(_MEMBER_PATTERN)
+        match = self._match_next(_JSON_MEMBER_PATTERN)
         if match is None:
             return
         key = match["key"]
         frame.count += 1
-        if frame.is_nameless and frame.count <= _MAX_NAMING_MEMBERS:
+        if frame.is_nameless and frame.count <= _MAX_JSON_MEMBERS_SEARCHED_FOR_NAME:
             self._name_list_item(frame, key, match)
         mark = match["open"]
         if not frame.is_shown:
@@ -197,13 +201,15 @@ class _JsonScan:
             self._position = match.end()
             index = self._add_symbol(_decode_json_key(key), "key", match.start("key"), frame.index)
             is_shown = frame.depth + 1 < self.depth
-            inner = _OpenContainer(_OPENING_BRACKETS[mark], index, frame.depth + 1, is_shown=is_shown)
+            inner = _OpenContainer(
+                _IS_LIST_BY_OPENING_BRACKET[mark], index, frame.depth + 1, is_shown=is_shown
+            )
             self._open_containers.append(inner)
             if not is_shown:
                 self._skip_rest_of_container(inner)
 
     def _name_list_item(self, frame: _OpenContainer, key: bytes, match: re.Match[bytes]) -> None:
-        if match["string"] is not None and key in _ITEM_NAMING_KEYS:
+        if match["string"] is not None and key in _JSON_KEYS_THAT_NAME_ITEMS:
             draft = self.symbols[frame.index]
             draft.name = f"{draft.name} {_decode_json_key(match['string'])}"
             frame.is_nameless = False
@@ -211,14 +217,14 @@ class _JsonScan:
     def _scan_list_item(self, frame: _OpenContainer) -> None:
         """Scans the next item of a JSON list; objects in a short list become symbols, named by a member or by their
         number."""
-        match = self._match_next(_LIST_ITEM_PATTERN)
+        match = self._match_next(_JSON_LIST_ITEM_PATTERN)
         if match is None:
             return
         number = frame.count
         frame.count += 1
         if number == 0:
             frame.first_type = _json_type_of_match(match)
-        if frame.count > _MAX_LISTED_ITEMS:
+        if frame.count > _MAX_LISTED_JSON_ITEMS:
             self._keep_first_item_only(frame)
         elif match["open"] == b"{":
             self._position = match.end()
@@ -237,7 +243,7 @@ class _JsonScan:
             self.symbols[frame.first_item].name = "#0"
 
     def _close_by_bracket(self, match: re.Match[bytes]) -> None:
-        if _CLOSING_BRACKETS[match["close"]] != self._open_containers[-1].is_list:
+        if _IS_LIST_BY_CLOSING_BRACKET[match["close"]] != self._open_containers[-1].is_list:
             self.has_syntax_errors = True
         self._position = match.end()
         self._close_container(self._position)
@@ -252,7 +258,7 @@ class _JsonScan:
             else:
                 draft.signature = shape
             draft.end_row = max(draft.start_row, self._rows.row_of(end - 1))
-        if frame.first_item >= 0 and frame.count <= _MAX_LISTED_ITEMS and frame.depth + 1 >= self.depth:
+        if frame.first_item >= 0 and frame.count <= _MAX_LISTED_JSON_ITEMS and frame.depth + 1 >= self.depth:
             del self.symbols[frame.first_item + 1 : frame.first_symbol_count]
         around = self._open_containers[-1] if self._open_containers else None
         if around is not None and around.is_list and around.first_item == frame.index >= 0:
@@ -262,7 +268,7 @@ class _JsonScan:
         """Skips to the end of a JSON container, only counting its members."""
         source, at = self.source, self._position
         if not frame.count and frame.is_list:
-            first = _TOP_LEVEL_VALUE_PATTERN.match(source, at, at + _MATCH_WINDOW_BYTES)
+            first = _TOP_LEVEL_JSON_VALUE_PATTERN.match(source, at, at + _JSON_MATCH_WINDOW_BYTES)
             frame.first_type = _json_type_of_match(first) if first is not None else ""
         nest = commas = 0
         is_pending, is_closed = False, False
@@ -270,7 +276,7 @@ class _JsonScan:
         try:
             while at < end and not is_closed:
                 self._check_deadline()
-                step = _SKIPPED_TEXT_PATTERN.match(source, at, at + _MATCH_WINDOW_BYTES)
+                step = _SKIPPED_JSON_TEXT_PATTERN.match(source, at, at + _JSON_MATCH_WINDOW_BYTES)
                 assert step is not None  # the pattern may match nothing
                 at = max(step.end(), at + 1)
                 kind = step.lastgroup
@@ -290,7 +296,7 @@ class _JsonScan:
                 elif kind == "close":
                     is_closed = not nest
                     nest -= 1
-                    if is_closed and _CLOSING_BRACKETS[step["close"]] != frame.is_list:
+                    if is_closed and _IS_LIST_BY_CLOSING_BRACKET[step["close"]] != frame.is_list:
                         self.has_syntax_errors = True
         finally:
             self._position = at
@@ -304,7 +310,7 @@ class _JsonScan:
         mark = match["open"]
         self._position = match.end()
         if mark is not None:
-            inner = _OpenContainer(_OPENING_BRACKETS[mark], -1, 0, is_shown=False)
+            inner = _OpenContainer(_IS_LIST_BY_OPENING_BRACKET[mark], -1, 0, is_shown=False)
             self._open_containers.append(inner)
             self._skip_rest_of_container(inner)
         elif match["quote"] is not None:
@@ -333,12 +339,16 @@ class _JsonScan:
 
     def _skip_unexpected_text(self) -> None:
         """Skips unexpected text of a JSON source, behind the permitted text between values."""
-        after = _SEPARATOR_PATTERN.match(self.source, self._position, self._position + _MATCH_WINDOW_BYTES)
+        after = _JSON_SEPARATOR_PATTERN.match(
+            self.source, self._position, self._position + _JSON_MATCH_WINDOW_BYTES
+        )
         if after is not None and after.end() > self._position:
             self._position = after.end()
             return
         self.has_syntax_errors = True
-        match = _LIST_ITEM_PATTERN.match(self.source, self._position, self._position + _MATCH_WINDOW_BYTES)
+        match = _JSON_LIST_ITEM_PATTERN.match(
+            self.source, self._position, self._position + _JSON_MATCH_WINDOW_BYTES
+        )
         if match is None:
             self._position += 1
         elif match["close"] is not None:
@@ -348,8 +358,8 @@ class _JsonScan:
 
     def _check_deadline(self) -> None:
         self._steps += 1
-        if self._steps % _VALUES_PER_DEADLINE_CHECK == 0:
-            self.watch.raise_if_over()
+        if self._steps % _JSON_VALUES_PER_DEADLINE_CHECK == 0:
+            self.watch.raise_if_deadline_over()
 
     def _add_symbol(
         self, name: str, kind: str, start: int, parent: int, signature: str = "", end: int | None = None
@@ -364,13 +374,13 @@ def _json_type_of_match(match: re.Match[bytes]) -> str:
     """Returns the JSON type of a matched value; empty if the match is none."""
     mark = match["open"]
     if mark is not None:
-        return "array" if _OPENING_BRACKETS[mark] else "object"
+        return "array" if _IS_LIST_BY_OPENING_BRACKET[mark] else "object"
     word = match["word"]
     if word is None:
         return "string"
-    if word in _BOOLEAN_WORDS:
+    if word in _JSON_BOOLEAN_WORDS:
         return "boolean"
-    return "number" if _NUMBER_PATTERN.match(word) else "null" if word == b"null" else ""
+    return "number" if _JSON_NUMBER_PATTERN.match(word) else "null" if word == b"null" else ""
 
 
 def _describe_container(frame: _OpenContainer) -> str:
@@ -382,4 +392,9 @@ def _describe_container(frame: _OpenContainer) -> str:
 
 
 def _decode_json_key(text: bytes) -> str:
-    return decode_and_shorten_line(text[:MAX_STORED_NAME_CHARS].strip(b"\"'"), MAX_STORED_NAME_CHARS) or '""'
+    return (
+        decode_and_shorten_line(
+            text[:MAX_STORED_SYMBOL_NAME_CHARS].strip(b"\"'"), MAX_STORED_SYMBOL_NAME_CHARS
+        )
+        or '""'
+    )

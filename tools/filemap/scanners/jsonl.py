@@ -4,25 +4,25 @@ from collections import Counter
 
 import msgspec
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
+from tools.filemap.map_deadline import MapDeadline
 from tools.filemap.scanners.outline_builder import OutlineBuilder
-from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.scanners.scan_result import ScannedOutline
 from tools.filemap.scanners.source_lines import format_count_with_noun, iterate_source_lines
-from tools.results import Json
+from tools.tool_result_values import JsonValue
 
-_MAX_SAMPLED_RECORDS = 2000
-_MAX_KEYS_OF_OBJECT = 60
+_MAX_JSONL_RECORDS_SAMPLED = 2000
+_MAX_JSONL_KEYS_OF_OBJECT = 60
 """The maximum number of keys of a record; an object with more keys is treated as a data table."""
-_MAX_RECORD_KEYS = 300
-_MAX_KEY_DEPTH = 3
-_MAX_SAMPLED_ITEMS = 20
+_MAX_JSONL_RECORD_KEYS = 300
+_MAX_JSONL_KEY_DEPTH = 3
+_MAX_JSONL_LIST_ITEMS_SAMPLED = 20
 _MAX_CONVERSATION_TURNS = 3000
-_MAX_NAMED_CALLS = 6
-_MAX_RECORD_BYTES = 1024 * 1024
+_MAX_TOOL_CALLS_NAMED_PER_TURN = 6
+_MAX_JSONL_RECORD_BYTES = 1024 * 1024
 
 
-def scan_jsonl(source: bytes, watch: Deadline) -> ScanResult:
+def outline_jsonl(source: bytes, watch: MapDeadline) -> ScannedOutline:
     """Outlines a JSON Lines file: an agent's session as a conversation, other records by keys, types and counts."""
     if _is_agent_session(source):
         return _outline_conversation(source, watch)
@@ -33,17 +33,17 @@ def scan_jsonl(source: bytes, watch: Deadline) -> ScanResult:
         if not line.strip():
             continue
         count += 1
-        if count > _MAX_SAMPLED_RECORDS or len(line) > _MAX_RECORD_BYTES:
+        if count > _MAX_JSONL_RECORDS_SAMPLED or len(line) > _MAX_JSONL_RECORD_BYTES:
             continue
         try:
-            record: Json = decode(line)
+            record: JsonValue = decode(line)
         except (ValueError, RecursionError):
             broken += 1
             continue
         _count_record_keys(keys, record if isinstance(record, dict) else {"(value)": record}, row, 1)
     if not count:
-        return ScanResult([])
-    seen = min(count, _MAX_SAMPLED_RECORDS)
+        return ScannedOutline([])
+    seen = min(count, _MAX_JSONL_RECORDS_SAMPLED)
     whole = FoundSymbol(
         name=format_count_with_noun(count, "record"),
         kind="records",
@@ -55,7 +55,7 @@ def scan_jsonl(source: bytes, watch: Deadline) -> ScanResult:
     )
     drafts = [whole]
     _add_key_symbols(drafts, keys, seen - broken, 0)
-    return ScanResult(drafts)
+    return ScannedOutline(drafts)
 
 
 class _KeyStatistics(msgspec.Struct):
@@ -70,18 +70,18 @@ class _KeyStatistics(msgspec.Struct):
 
 
 def _count_record_keys(
-    keys: dict[str, _KeyStatistics], record: dict[str, Json], row: int, depth: int
+    keys: dict[str, _KeyStatistics], record: dict[str, JsonValue], row: int, depth: int
 ) -> None:
     for name, value in record.items():
         key = keys.get(name)
         if key is None:
-            if len(keys) >= _MAX_KEYS_OF_OBJECT:
+            if len(keys) >= _MAX_JSONL_KEYS_OF_OBJECT:
                 continue
             key = keys[name] = _KeyStatistics(row)
         key.type_counts[json_type_name(value)] += 1
-        if depth == _MAX_KEY_DEPTH:
+        if depth == _MAX_JSONL_KEY_DEPTH:
             continue
-        items: list[Json] = value[:_MAX_SAMPLED_ITEMS] if isinstance(value, list) else [value]
+        items: list[JsonValue] = value[:_MAX_JSONL_LIST_ITEMS_SAMPLED] if isinstance(value, list) else [value]
         for inner in items:
             if isinstance(inner, dict):
                 key.object_count += 1
@@ -98,7 +98,7 @@ def _add_key_symbols(
         said = " | ".join(kind for kind, _ in key.type_counts.most_common(4))
         said += "" if how_many >= objects else f", in {how_many:,} of {objects:,}"
         number = len(drafts)
-        if number > _MAX_RECORD_KEYS:
+        if number > _MAX_JSONL_RECORD_KEYS:
             return
         drafts.append(
             FoundSymbol(
@@ -168,7 +168,7 @@ class _SessionEntry(msgspec.Struct, rename="camel"):
     message: _SessionMessage | None = None
 
 
-def _outline_conversation(source: bytes, watch: Deadline) -> ScanResult:
+def _outline_conversation(source: bytes, watch: MapDeadline) -> ScannedOutline:
     """Outlines a session file as a conversation: every user prompt with what followed: replies, tool calls by name,
     compactions."""
     found = OutlineBuilder()
@@ -186,7 +186,7 @@ def _outline_conversation(source: bytes, watch: Deadline) -> ScanResult:
             _add_session_entry(found, entry, row, start)
     found.close_symbols(0, max(0, row))
     notes = (f"no entries of a session: {format_count_with_noun(broken, 'line')}",) if broken else ()
-    return ScanResult(found.symbols, title="Agent session", notes=notes)
+    return ScannedOutline(found.symbols, title="Agent session", notes=notes)
 
 
 def _add_session_entry(found: OutlineBuilder, entry: _SessionEntry, row: int, start: int) -> None:
@@ -219,7 +219,7 @@ def _format_tool_calls(content: str | list[_MessagePart]) -> str:
         return ""
     calls = [part for part in content if part.name]
     shown: list[str] = []
-    for part in calls[:_MAX_NAMED_CALLS]:
+    for part in calls[:_MAX_TOOL_CALLS_NAMED_PER_TURN]:
         try:
             called = msgspec.json.decode(part.arguments, type=_CallArguments)
         except (ValueError, RecursionError):  # no arguments, or of other types

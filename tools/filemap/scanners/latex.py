@@ -2,10 +2,10 @@
 
 import re
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
+from tools.filemap.map_deadline import MapDeadline
 from tools.filemap.scanners.outline_builder import OutlineBuilder
-from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.scanners.scan_result import ScannedOutline
 from tools.filemap.scanners.source_lines import decode_and_shorten_line, iterate_source_lines
 
 _LATEX_SECTION_LEVELS = {
@@ -33,24 +33,26 @@ _TEX_COMMAND_PATTERN = re.compile(
 )
 
 
-_LITERATE_CODE_MARK = b"\\begin{macrocode}"
-_DOCUMENTATION_BEGIN_PATTERN = re.compile(
+_LITERATE_LATEX_CODE_MARK = b"\\begin{macrocode}"
+_LATEX_DOCUMENTATION_BEGIN_PATTERN = re.compile(
     rb"\\begin\s*\{(?P<what>macro|function|variable|environment|option|key)\}(?:\[[^\]]*\])?[\s%]*"
     rb"\{(?P<names>(?:[^{}]|\{[^{}]*\})*)\}"
 )
 """Matches a LaTeX command that begins the documentation of a definition; names of the definition may follow on the
 next lines."""
-_DOCUMENTATION_END_PATTERN = re.compile(rb"\\end\s*\{(?:macro|function|variable|environment|option|key)\}")
+_LATEX_DOCUMENTATION_END_PATTERN = re.compile(
+    rb"\\end\s*\{(?:macro|function|variable|environment|option|key)\}"
+)
 _SYMBOL_KIND_BY_DOC_ENVIRONMENT = {b"variable": "variable", b"option": "option", b"key": "option"}
-_BETWEEN_NAMES_PATTERN = re.compile(rb"(?:,|\s|^[ \t]*%+)+", re.M)
-_DOCUMENTATION_PREFIX_PATTERN = re.compile(rb"[ \t]*%+(?!<)[ \t]?")
+_LATEX_NAME_SEPARATOR_PATTERN = re.compile(rb"(?:,|\s|^[ \t]*%+)+", re.M)
+_LATEX_DOCUMENTATION_PREFIX_PATTERN = re.compile(rb"[ \t]*%+(?!<)[ \t]?")
 
 
-def scan_latex(source: bytes, watch: Deadline) -> ScanResult:
+def outline_latex(source: bytes, watch: MapDeadline) -> ScannedOutline:
     """Finds the sections of a LaTeX source with floats and theorems by label and new commands. In a literate source
     (`.dtx`) the text is in comments, and each documented definition is a symbol."""
     found = OutlineBuilder()
-    documented = _DocumentedDefinitions(found, source) if _LITERATE_CODE_MARK in source else None
+    documented = _DocumentedDefinitions(found, source) if _LITERATE_LATEX_CODE_MARK in source else None
     row, is_verbatim = 0, False
     for row, start, line in iterate_source_lines(source, watch):
         if b"\\" not in line:
@@ -60,7 +62,7 @@ def scan_latex(source: bytes, watch: Deadline) -> ScanResult:
         if is_verbatim:
             continue
         if documented is not None:
-            remark = _DOCUMENTATION_PREFIX_PATTERN.match(line)
+            remark = _LATEX_DOCUMENTATION_PREFIX_PATTERN.match(line)
             if remark is not None:
                 start, line = start + remark.end(), line[remark.end() :]
                 documented.read_line(row, start, line)
@@ -74,7 +76,7 @@ def scan_latex(source: bytes, watch: Deadline) -> ScanResult:
                 found.close_symbols(0, row - 1)
     found.close_symbols(0, row)
     _end_latex_environments(found, source)
-    return ScanResult(found.symbols)
+    return ScannedOutline(found.symbols)
 
 
 class _DocumentedDefinitions:
@@ -89,10 +91,10 @@ class _DocumentedDefinitions:
         """Reads the next line of a literate LaTeX source; `line` has no comment mark."""
         at = line.find(b"\\begin")
         while at >= 0:
-            match = _DOCUMENTATION_BEGIN_PATTERN.match(self._source, start + at)
+            match = _LATEX_DOCUMENTATION_BEGIN_PATTERN.match(self._source, start + at)
             if match is not None:
                 kind = _SYMBOL_KIND_BY_DOC_ENVIRONMENT.get(match["what"], "macro")
-                names = _BETWEEN_NAMES_PATTERN.split(match["names"])
+                names = _LATEX_NAME_SEPARATOR_PATTERN.split(match["names"])
                 leaves = [
                     self._found.add_leaf_symbol(decode_and_shorten_line(name), kind, row, start)
                     for name in names
@@ -100,7 +102,7 @@ class _DocumentedDefinitions:
                 ]
                 self._open_definitions.append(leaves)
             at = line.find(b"\\begin", at + 1)
-        for _ in _DOCUMENTATION_END_PATTERN.finditer(line):
+        for _ in _LATEX_DOCUMENTATION_END_PATTERN.finditer(line):
             for draft in self._open_definitions.pop() if self._open_definitions else ():
                 draft.end_row = row
 

@@ -3,26 +3,26 @@
 import re
 from html import unescape
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.one_line_text import MAX_STORED_NAME_CHARS
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.one_line_text import MAX_STORED_SYMBOL_NAME_CHARS
 from tools.filemap.scanners.outline_builder import OutlineBuilder
-from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.scanners.scan_result import ScannedOutline
 from tools.filemap.scanners.source_lines import decode_and_shorten_line, iterate_source_lines
 
 _ATX_HEADING_PATTERN = re.compile(rb" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?$")
-_CODE_FENCE_PATTERN = re.compile(
+_MARKDOWN_CODE_FENCE_PATTERN = re.compile(
     rb"(?: {0,3}|(?:[ ]*(?:[-*+]|\d+[.)])[ ]+)|[ ]{2,}|(?: {0,3}>[ ]?)+)(`{3,}|~{3,})([^\r\n]*)\r?$"
 )
-_HEADING_UNDERLINE_PATTERN = re.compile(rb" {0,3}(=+|-+)[ \t]*\r?$")
-_NOT_A_PARAGRAPH_PATTERN = re.compile(
+_MARKDOWN_HEADING_UNDERLINE_PATTERN = re.compile(rb" {0,3}(=+|-+)[ \t]*\r?$")
+_NOT_A_MARKDOWN_PARAGRAPH_PATTERN = re.compile(
     rb"\s*(?:[-*+][ \t]|\d+[.)][ \t]|>|\||<!--|#{1,6}(?:\s|$)|`{3}|~{3}|(?:    |\t))"
 )
 _MARKDOWN_LINK_PATTERN = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_INLINE_CODE_PATTERN = re.compile(r"(`+)(.+?)\1")
+_MARKDOWN_INLINE_CODE_PATTERN = re.compile(r"(`+)(.+?)\1")
 _MARKDOWN_MARKUP_PATTERN = re.compile(r"\\(?P<meant>[!-/:-@\[-`{-~])|[*`]+|<[^>]+>")
 
-_MAX_INTERNED_TEXTS = 1000
+_MAX_SHARED_HEADING_TEXTS = 1000
 
 
 class _MarkdownOutline:
@@ -38,7 +38,7 @@ class _MarkdownOutline:
 
     def intern_text(self, text: str) -> str:
         """Returns one shared copy of a heading or language name that occurs repeatedly, to save memory."""
-        if len(self.interned_texts) < _MAX_INTERNED_TEXTS:
+        if len(self.interned_texts) < _MAX_SHARED_HEADING_TEXTS:
             return self.interned_texts.setdefault(text, text)
         return self.interned_texts.get(text, text)
 
@@ -65,7 +65,7 @@ def strip_heading_markup(text: str) -> str:
     text = _MARKDOWN_LINK_PATTERN.sub(r"\1", text)
     pieces: list[str] = []
     at = 0
-    for code in _INLINE_CODE_PATTERN.finditer(text):
+    for code in _MARKDOWN_INLINE_CODE_PATTERN.finditer(text):
         pieces += _strip_markup(text[at : code.start()]), code[2]
         at = code.end()
     pieces.append(_strip_markup(text[at:]))
@@ -76,7 +76,7 @@ def _strip_markup(text: str) -> str:
     return unescape(_MARKDOWN_MARKUP_PATTERN.sub(lambda match: match["meant"] or "", text))
 
 
-def scan_markdown(source: bytes, watch: Deadline) -> ScanResult:
+def outline_markdown(source: bytes, watch: MapDeadline) -> ScannedOutline:
     state = _MarkdownOutline()
     row = -1
     matter_end = _find_front_matter_end(source)
@@ -88,7 +88,7 @@ def scan_markdown(source: bytes, watch: Deadline) -> ScanResult:
         _scan_markdown_line(state, row, start, line)
     state.end_code(row)
     state.found.close_symbols(0, row)
-    return ScanResult(state.found.symbols)
+    return ScannedOutline(state.found.symbols)
 
 
 def _scan_markdown_line(state: _MarkdownOutline, row: int, start: int, line: bytes) -> None:
@@ -100,7 +100,7 @@ def _scan_markdown_line(state: _MarkdownOutline, row: int, start: int, line: byt
         return
     before, state.last_paragraph = state.last_paragraph, None
     if b"```" in line or b"~~~" in line:
-        match = _CODE_FENCE_PATTERN.match(line)
+        match = _MARKDOWN_CODE_FENCE_PATTERN.match(line)
         if match is not None and not (match[1].startswith(b"`") and b"`" in match[2]):
             state.begin_code(row, start, match[1], match[2])
             return
@@ -109,21 +109,21 @@ def _scan_markdown_line(state: _MarkdownOutline, row: int, start: int, line: byt
         if match is not None:
             state.add_heading(
                 len(match[1]),
-                strip_heading_markup(decode_and_shorten_line(match[2] or b"", MAX_STORED_NAME_CHARS)),
+                strip_heading_markup(decode_and_shorten_line(match[2] or b"", MAX_STORED_SYMBOL_NAME_CHARS)),
                 row,
                 start,
             )
             return
-    if head in (b"=", b"-") and before is not None and _HEADING_UNDERLINE_PATTERN.match(line):
+    if head in (b"=", b"-") and before is not None and _MARKDOWN_HEADING_UNDERLINE_PATTERN.match(line):
         level = 1 if head == b"=" else 2
         state.add_heading(
             level,
-            strip_heading_markup(decode_and_shorten_line(before[2], MAX_STORED_NAME_CHARS)),
+            strip_heading_markup(decode_and_shorten_line(before[2], MAX_STORED_SYMBOL_NAME_CHARS)),
             before[0],
             before[1],
         )
         return
-    if line.strip() and not _NOT_A_PARAGRAPH_PATTERN.match(line):
+    if line.strip() and not _NOT_A_MARKDOWN_PARAGRAPH_PATTERN.match(line):
         state.last_paragraph = before if before is not None else (row, start, line)
 
 

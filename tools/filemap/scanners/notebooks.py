@@ -4,13 +4,13 @@ Lines are those of the cells' text, as `read` shows a notebook, not those of the
 
 import re
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.grammar_outline import outline_with_grammar
 from tools.filemap.language_description import FoundSymbol
 from tools.filemap.languages.language_registry import has_language_description, language_named
+from tools.filemap.map_deadline import MapDeadline
 from tools.filemap.scanners import json, markdown
-from tools.filemap.scanners.scan_result import ScanResult
-from tools.files.notebooks import MAX_NOTEBOOK_BYTES, NotebookCell, parse_notebook
+from tools.filemap.scanners.scan_result import ScannedOutline
+from tools.files.notebook_text import MAX_RENDERED_NOTEBOOK_BYTES, NotebookCell, parse_notebook
 
 _NOTEBOOK_LINES_NOTE = "the lines are those of the cells' text, as read shows it"
 _MAGIC_LINE_PATTERN = re.compile(r"^[ \t]*[%!?]", re.M)
@@ -18,17 +18,17 @@ _MAGIC_LINE_PATTERN = re.compile(r"^[ \t]*[%!?]", re.M)
 comment because no language can parse it."""
 
 
-def scan_notebook(source: bytes, watch: Deadline) -> ScanResult:
-    notebook = parse_notebook(source) if len(source) <= MAX_NOTEBOOK_BYTES else None
+def outline_notebook(source: bytes, watch: MapDeadline) -> ScannedOutline:
+    notebook = parse_notebook(source) if len(source) <= MAX_RENDERED_NOTEBOOK_BYTES else None
     if notebook is None:
-        return json.scan_json(source, watch)
+        return json.outline_json(source, watch)
     drafts: list[FoundSymbol] = []
     row = 0
     for number, cell in enumerate(notebook.cells, 1):
-        watch.raise_if_over()
+        watch.raise_if_deadline_over()
         _add_notebook_cell(drafts, cell, number, row, notebook.language, watch)
         row += cell.text.count("\n") + 1
-    return ScanResult(
+    return ScannedOutline(
         symbols=drafts,
         title=f"Jupyter notebook ({notebook.language})",
         notes=(_NOTEBOOK_LINES_NOTE,),
@@ -38,7 +38,7 @@ def scan_notebook(source: bytes, watch: Deadline) -> ScanResult:
 
 
 def _add_notebook_cell(
-    drafts: list[FoundSymbol], cell: NotebookCell, number: int, row: int, language: str, watch: Deadline
+    drafts: list[FoundSymbol], cell: NotebookCell, number: int, row: int, language: str, watch: MapDeadline
 ) -> None:
     index = len(drafts)
     first = next((line.strip() for line in cell.source.split("\n") if line.strip()), "")
@@ -63,10 +63,10 @@ def _add_notebook_cell(
         drafts.append(draft)
 
 
-def _outline_notebook_cell(cell: NotebookCell, language: str, watch: Deadline) -> list[FoundSymbol]:
+def _outline_notebook_cell(cell: NotebookCell, language: str, watch: MapDeadline) -> list[FoundSymbol]:
     source = cell.source.replace("\r", "")
     if cell.kind == "markdown":
-        found = markdown.scan_markdown(source.encode("utf-8", "replace"), watch).symbols
+        found = markdown.outline_markdown(source.encode("utf-8", "replace"), watch).symbols
         inside = [draft for draft in found if draft.kind == "heading"]
         for draft in inside:
             draft.parent = -1

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
+from tools.filemap.map_deadline import MapDeadline
 
-TIME_LIMIT_NOTE = "the time limit was reached: what comes after the last symbol is not in this map"
+OUTLINE_TIME_LIMIT_NOTE = "the time limit was reached: what comes after the last symbol is not in this map"
 
 
-class ScanResult(msgspec.Struct, frozen=True):
+class ScannedOutline(msgspec.Struct, frozen=True):
     symbols: list[FoundSymbol]
     title: str = ""
     """The name of the language for people, if the scanner knows it more exactly than the file's name tells; empty
@@ -22,6 +22,6 @@ class ScanResult(msgspec.Struct, frozen=True):
     """The number of lines of the outlined text, if it differs from that of the file."""
 
 
-class Scanner(msgspec.Struct, frozen=True):
+class OutlineScanner(msgspec.Struct, frozen=True):
     title: str
-    scan_source: Callable[[bytes, Deadline], ScanResult]
+    scan_source: Callable[[bytes, MapDeadline], ScannedOutline]

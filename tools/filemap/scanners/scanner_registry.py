@@ -15,23 +15,23 @@ from tools.filemap.scanners import (
     xml,
     yaml,
 )
-from tools.filemap.scanners.scan_result import Scanner
+from tools.filemap.scanners.scan_result import OutlineScanner
 
-SCANNERS_BY_LANGUAGE: dict[str, Scanner] = {
-    "asciidoc": Scanner("AsciiDoc", asciidoc.scan_asciidoc),
-    "asm": Scanner("Assembly", section_formats.scan_asm),
-    "csv": Scanner("CSV", csv_tables.scan_csv),
-    "gherkin": Scanner("Gherkin", gherkin.scan_gherkin),
-    "ini": Scanner("INI", section_formats.scan_ini),
-    "json": Scanner("JSON", json.scan_json),
-    "jsonl": Scanner("JSON Lines", jsonl.scan_jsonl),
-    "jupyter": Scanner("Jupyter notebook", notebooks.scan_notebook),
-    "latex": Scanner("LaTeX", latex.scan_latex),
-    "markdown": Scanner("Markdown", markdown.scan_markdown),
-    "rst": Scanner("reStructuredText", section_formats.scan_rst),
-    "scss": Scanner("SCSS", scss.scan_scss),
-    "sql": Scanner("SQL", sql.scan_sql),
-    "tsv": Scanner("TSV", csv_tables.scan_tsv),
-    "xml": Scanner("XML", xml.scan_xml),
-    "yaml": Scanner("YAML", yaml.scan_yaml),
+OUTLINE_SCANNER_BY_LANGUAGE: dict[str, OutlineScanner] = {
+    "asciidoc": OutlineScanner("AsciiDoc", asciidoc.outline_asciidoc),
+    "asm": OutlineScanner("Assembly", section_formats.outline_asm),
+    "csv": OutlineScanner("CSV", csv_tables.outline_csv),
+    "gherkin": OutlineScanner("Gherkin", gherkin.outline_gherkin),
+    "ini": OutlineScanner("INI", section_formats.outline_ini),
+    "json": OutlineScanner("JSON", json.outline_json),
+    "jsonl": OutlineScanner("JSON Lines", jsonl.outline_jsonl),
+    "jupyter": OutlineScanner("Jupyter notebook", notebooks.outline_notebook),
+    "latex": OutlineScanner("LaTeX", latex.outline_latex),
+    "markdown": OutlineScanner("Markdown", markdown.outline_markdown),
+    "rst": OutlineScanner("reStructuredText", section_formats.outline_rst),
+    "scss": OutlineScanner("SCSS", scss.outline_scss),
+    "sql": OutlineScanner("SQL", sql.outline_sql),
+    "tsv": OutlineScanner("TSV", csv_tables.outline_tsv),
+    "xml": OutlineScanner("XML", xml.outline_xml),
+    "yaml": OutlineScanner("YAML", yaml.outline_yaml),
 }

@@ -2,22 +2,22 @@
 
 import re
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
+from tools.filemap.map_deadline import MapDeadline
 from tools.filemap.scanners.outline_builder import OutlineBuilder
-from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.scanners.scan_result import ScannedOutline
 
 _SCSS_TOKEN_PATTERN = re.compile(
     rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|url\([^)\"'\n]*\)|#\{|[{};\n]",
     re.S,
 )
-_COMMENT_PATTERN = re.compile(rb"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
+_SCSS_COMMENT_PATTERN = re.compile(rb"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
 _SCSS_VARIABLE_PATTERN = re.compile(rb"\s*(\$[\w-]+|--[\w-]+)\s*:\s*(.*)", re.S)
 _SCSS_IMPORT_PATTERN = re.compile(rb"\s*@(?:use|import|forward)\s+(.+)", re.S)
 _SCSS_NAMED_RULE_PATTERN = re.compile(rb"@(mixin|function|keyframes)\s+([\w-]+)\s*(\(.*)?", re.S)
 _SCSS_CONTROL_RULES = (b"@include", b"@if", b"@else", b"@each", b"@for", b"@while")
 _MAX_SCSS_NAME_CHARS = 120
-_MAX_SELECTOR_BYTES = 20_000
+_MAX_SCSS_SELECTOR_BYTES = 20_000
 
 
 class _ScssOutline:
@@ -52,7 +52,7 @@ class _ScssOutline:
             self.row += token.count(b"\n")
 
     def _handle_comment(self, token: bytes, at: int) -> None:
-        if at - self.start < _MAX_SELECTOR_BYTES and not self.source[self.start : at].strip():
+        if at - self.start < _MAX_SCSS_SELECTOR_BYTES and not self.source[self.start : at].strip():
             self.pending_doc = (
                 token.decode("utf-8", "replace").strip("/* \t\r\n").split("\n")[0][:_MAX_SCSS_NAME_CHARS]
             )
@@ -61,10 +61,10 @@ class _ScssOutline:
 
     def _current_statement(self, at: int) -> tuple[bytes, int, int]:
         """Returns the SCSS text since the last statement, its first byte and its row."""
-        self.start = max(self.start, at - _MAX_SELECTOR_BYTES)
+        self.start = max(self.start, at - _MAX_SCSS_SELECTOR_BYTES)
         raw = self.source[self.start : at]
         begin = self.start + len(raw) - len(raw.lstrip())
-        head = _COMMENT_PATTERN.sub(b"", raw).strip() if b"/" in raw else raw.strip()
+        head = _SCSS_COMMENT_PATTERN.sub(b"", raw).strip() if b"/" in raw else raw.strip()
         return head, begin, self.row - self.source.count(b"\n", begin, at)
 
     def _open_block(self, at: int) -> None:
@@ -116,11 +116,11 @@ class _ScssOutline:
         self.start, self.pending_doc = at + 1, ""
 
 
-def scan_scss(source: bytes, watch: Deadline) -> ScanResult:
+def outline_scss(source: bytes, watch: MapDeadline) -> ScannedOutline:
     styles = _ScssOutline(source)
     for steps, match in enumerate(_SCSS_TOKEN_PATTERN.finditer(source)):
         if steps % 4096 == 0:
-            watch.raise_if_over()
+            watch.raise_if_deadline_over()
         styles.handle_token(match[0], match.start())
     styles.found.close_symbols(0, styles.row)
-    return ScanResult(styles.found.symbols, imports=tuple(styles.imports))
+    return ScannedOutline(styles.found.symbols, imports=tuple(styles.imports))

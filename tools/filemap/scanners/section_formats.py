@@ -2,10 +2,10 @@
 
 import re
 
-from tools.filemap.deadline import Deadline
-from tools.filemap.one_line_text import MAX_STORED_NAME_CHARS
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.one_line_text import MAX_STORED_SYMBOL_NAME_CHARS
 from tools.filemap.scanners.outline_builder import OutlineBuilder
-from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.scanners.scan_result import ScannedOutline
 from tools.filemap.scanners.source_lines import decode_and_shorten_line, iterate_source_lines
 
 _INI_SECTION_PATTERN = re.compile(rb"\s*\[+\s*([^\]\r\n]+?)\s*\]+\s*(?:[#;].*)?$")
@@ -13,7 +13,7 @@ _INI_KEY_PATTERN = re.compile(rb"\s*(?:export\s+)?([\w.\-@/\\\"'$*%?]+(?: [\w.-]
 _INI_KEY_WITHOUT_VALUE_PATTERN = re.compile(rb"[\w.-]+\s*$")
 
 
-def scan_ini(source: bytes, watch: Deadline) -> ScanResult:
+def outline_ini(source: bytes, watch: MapDeadline) -> ScannedOutline:
     """Finds the sections and keys of an ini file. Indented lines under a key continue it."""
     found = OutlineBuilder()
     row, has_key, was_continued = -1, False, False
@@ -29,7 +29,7 @@ def scan_ini(source: bytes, watch: Deadline) -> ScanResult:
         if section is not None:
             found.open_symbol(
                 0,
-                decode_and_shorten_line(section[1], MAX_STORED_NAME_CHARS),
+                decode_and_shorten_line(section[1], MAX_STORED_SYMBOL_NAME_CHARS),
                 "section",
                 row,
                 start,
@@ -43,13 +43,13 @@ def scan_ini(source: bytes, watch: Deadline) -> ScanResult:
         key = _INI_KEY_PATTERN.match(line) or _INI_KEY_WITHOUT_VALUE_PATTERN.match(text)
         if key is not None:
             name = decode_and_shorten_line(
-                key[1] if key.re is _INI_KEY_PATTERN else text, MAX_STORED_NAME_CHARS
+                key[1] if key.re is _INI_KEY_PATTERN else text, MAX_STORED_SYMBOL_NAME_CHARS
             )
             found.add_leaf_symbol(name, "key", row, start)
             has_key = True
             was_continued = text.endswith(b"\\")
     found.close_symbols(0, row)
-    return ScanResult(found.symbols)
+    return ScannedOutline(found.symbols)
 
 
 _RST_ADORNMENT_PATTERN = re.compile(rb"([!-/:-@\[-`{-~])\1{2,}\s*$")
@@ -60,7 +60,7 @@ _SHOWN_RST_DIRECTIVES = frozenset(
 )
 
 
-def scan_rst(source: bytes, watch: Deadline) -> ScanResult:
+def outline_rst(source: bytes, watch: MapDeadline) -> ScannedOutline:
     """Finds the sections of reStructuredText by their underlines (levels in order of first use) and API directives,
     without targets."""
     found = OutlineBuilder()
@@ -93,7 +93,7 @@ def scan_rst(source: bytes, watch: Deadline) -> ScanResult:
             )
         two, one = one, ((row, start, text) if text else None)
     found.close_symbols(0, row)
-    return ScanResult(found.symbols)
+    return ScannedOutline(found.symbols)
 
 
 _RST_ADORNMENT_MARKS = frozenset(bytes([mark]) for mark in b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -128,7 +128,7 @@ _ASM_SECTION_PATTERN = re.compile(
 )
 
 
-def scan_asm(source: bytes, watch: Deadline) -> ScanResult:
+def outline_asm(source: bytes, watch: MapDeadline) -> ScannedOutline:
     """Finds the sections, labels and macros of an assembly source, without local labels (`.L1`, `1:`)."""
     found = OutlineBuilder()
     row = 0
@@ -153,4 +153,4 @@ def scan_asm(source: bytes, watch: Deadline) -> ScanResult:
         elif label is not None and label[1] and not label[1].startswith((b".L", b"..", b"L_", b".")):
             found.open_symbol(1, decode_and_shorten_line(label[1]), "label", row, start)
     found.close_symbols(0, row)
-    return ScanResult(found.symbols)
+    return ScannedOutline(found.symbols)

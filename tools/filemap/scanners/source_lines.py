@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from tools.filemap.deadline import Deadline
+from tools.filemap.map_deadline import MapDeadline
 
-_LINE_CHUNK_BYTES = 32 * 1024
+_SOURCE_LINE_CHUNK_BYTES = 32 * 1024
 
 
-def iterate_line_chunks(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, bytes]]:
+def iterate_line_chunks(source: bytes, watch: MapDeadline) -> Iterator[tuple[int, int, bytes]]:
     """Yields chunks of a source that end with a line, each with its first row and first byte."""
     start = row = 0
     length = len(source)
     while start < length:
-        watch.raise_if_over()
-        end = start + _LINE_CHUNK_BYTES
+        watch.raise_if_deadline_over()
+        end = start + _SOURCE_LINE_CHUNK_BYTES
         if end < length:
             end = source.find(b"\n", end) + 1 or length
         block = source[start:end]
@@ -22,7 +22,7 @@ def iterate_line_chunks(source: bytes, watch: Deadline) -> Iterator[tuple[int, i
         start = end
 
 
-def iterate_source_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, bytes]]:
+def iterate_source_lines(source: bytes, watch: MapDeadline) -> Iterator[tuple[int, int, bytes]]:
     """Yields the row, the first byte and the text (without its end) of every line of a source."""
     for row, start, block in iterate_line_chunks(source, watch):
         lines = block.split(b"\n")
@@ -34,7 +34,7 @@ def iterate_source_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, 
             row += 1
 
 
-class RowCounter:
+class SourceRowCounter:
     """Converts byte positions of a source to rows, in ascending order, so that lines are counted once."""
 
     def __init__(self, source: bytes) -> None:

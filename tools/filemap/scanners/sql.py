@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from sys import intern
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.one_line_text import MAX_STORED_NAME_CHARS
-from tools.filemap.scanners.scan_result import ScanResult
-from tools.filemap.scanners.source_lines import RowCounter, decode_and_shorten_line
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.one_line_text import MAX_STORED_SYMBOL_NAME_CHARS
+from tools.filemap.scanners.scan_result import ScannedOutline
+from tools.filemap.scanners.source_lines import SourceRowCounter, decode_and_shorten_line
 
 _SQL_NAME_PART_REGEX = rb"(?:\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[\w$#@]+)"
 _SQL_NAME_REGEX = rb"(?:" + _SQL_NAME_PART_REGEX + rb"\s*\.\s*)*" + _SQL_NAME_PART_REGEX
@@ -48,19 +48,19 @@ _SQL_ROUTINE_KINDS = frozenset(
     {"function", "procedure", "trigger", "package", "package body", "event", "type"}
 )
 _SYMBOL_KIND_BY_SQL_WORD = {"proc": "procedure", "materialized view": "view"}
-_NOT_A_COLUMN_PATTERN = re.compile(
+_NOT_A_SQL_COLUMN_PATTERN = re.compile(
     rb"(?:CONSTRAINT|PRIMARY|FOREIGN|UNIQUE|KEY|INDEX|CHECK|LIKE|EXCLUDE|FULLTEXT|SPATIAL|PERIOD|INHERITS|ON|AND|OR)\b",
     re.I,
 )
-_COLUMN_PATTERN = re.compile(rb"\s*(\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[A-Za-z_]\w*)\s+([A-Za-z][^\n]*)")
-_COLUMN_TYPE_END_PATTERN = re.compile(
+_SQL_COLUMN_PATTERN = re.compile(rb"\s*(\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[A-Za-z_]\w*)\s+([A-Za-z][^\n]*)")
+_SQL_COLUMN_TYPE_END_PATTERN = re.compile(
     r"\s+(?:NOT\s+NULL|NULL|DEFAULT|PRIMARY|REFERENCES|UNIQUE|CHECK|CONSTRAINT|COLLATE|COMMENT|GENERATED|AUTO_INCREMENT"
     r"|ENCODE|IDENTITY|ON)\b.*|\s*(?:--|/\*).*",
     re.I | re.S,
 )
-_SIMPLE_NAME_PATTERN = re.compile(rb"[A-Za-z0-9_.]{1,120}")
-_MAX_PARSED_TABLE_BYTES = 200_000
-_TOKENS_PER_DEADLINE_CHECK = 512
+_SIMPLE_SQL_NAME_PATTERN = re.compile(rb"[A-Za-z0-9_.]{1,120}")
+_MAX_PARSED_SQL_TABLE_BYTES = 200_000
+_SQL_TOKENS_PER_DEADLINE_CHECK = 512
 _MAX_CACHED_COLUMN_BYTES, _MAX_CACHED_COLUMNS = 120, 4_000
 _SEARCH_WINDOW_BYTES, _SEARCH_OVERLAP_BYTES, _MAX_TOKEN_BYTES = 64 * 1024, 1024, 4 * 1024 * 1024
 """Limits in bytes: one search, during which other threads cannot run, covers one window; windows overlap; a token,
@@ -74,7 +74,7 @@ class _SqlOutline:
         self.open_symbol_index = -1
         self.is_routine = False
         self.depth = 0
-        self.rows = RowCounter(source)
+        self.rows = SourceRowCounter(source)
         self.data: dict[str, FoundSymbol] = {}
         self.columns: dict[bytes, tuple[str, str, int]] = {}
 
@@ -91,20 +91,20 @@ class _SqlOutline:
         self.open_symbol_index, self.depth = -1, 0
 
 
-def scan_sql(source: bytes, watch: Deadline) -> ScanResult:
+def outline_sql(source: bytes, watch: MapDeadline) -> ScannedOutline:
     state = _SqlOutline(source)
     at = 0
     for number, match in enumerate(_iterate_sql_tokens(state, watch)):
-        if number % _TOKENS_PER_DEADLINE_CHECK == 0:
-            watch.raise_if_over()
+        if number % _SQL_TOKENS_PER_DEADLINE_CHECK == 0:
+            watch.raise_if_deadline_over()
         _handle_sql_token(state, match)
         at = match.end()
     if state.open_symbol_index >= 0:
         state.finish(max(at, len(source.rstrip()) if len(source) < 1_000_000 else at))
-    return ScanResult(state.symbols)
+    return ScannedOutline(state.symbols)
 
 
-def _iterate_sql_tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Match[bytes]]:
+def _iterate_sql_tokens(state: _SqlOutline, watch: MapDeadline) -> Iterator[re.Match[bytes]]:
     """Yields the tokens of SQL statements, outside of comments, strings and dollar-quoted bodies."""
     source = state.source
     at, length = 0, len(source)
@@ -114,7 +114,7 @@ def _iterate_sql_tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Matc
         ).search
         first = search(source, at, at + _SEARCH_WINDOW_BYTES)
         if first is None:
-            watch.raise_if_over()
+            watch.raise_if_deadline_over()
             at += _SEARCH_WINDOW_BYTES - _SEARCH_OVERLAP_BYTES
             continue
         match = _SQL_TOKEN_PATTERN.match(source, first.start(), first.start() + _MAX_TOKEN_BYTES)
@@ -210,16 +210,16 @@ def _add_inserted_rows(state: _SqlOutline, match: re.Match[bytes]) -> None:
 
 
 def _strip_sql_quotes(name: bytes) -> str:
-    if _SIMPLE_NAME_PATTERN.fullmatch(name):
+    if _SIMPLE_SQL_NAME_PATTERN.fullmatch(name):
         return name.decode("ascii")
-    text = decode_and_shorten_line(name, MAX_STORED_NAME_CHARS)
+    text = decode_and_shorten_line(name, MAX_STORED_SYMBOL_NAME_CHARS)
     return ".".join(part.strip().strip('[]"`') for part in text.split("."))
 
 
 def _add_table_columns(state: _SqlOutline, draft: FoundSymbol, end: int) -> None:
     source = state.source
     opened = source.find(b"(", draft.start, min(end, draft.start + 2000))
-    if opened < 0 or end - opened > _MAX_PARSED_TABLE_BYTES:
+    if opened < 0 or end - opened > _MAX_PARSED_SQL_TABLE_BYTES:
         return
     body = source[opened + 1 : end]
     row = draft.start_row + source.count(b"\n", draft.start, opened)
@@ -244,21 +244,21 @@ def _add_table_columns(state: _SqlOutline, draft: FoundSymbol, end: int) -> None
 def _parse_table_column(part: bytes) -> tuple[str, str, int]:
     """Parses a column of an SQL table: returns its name, its type and the position of the name; empty texts for a
     constraint."""
-    column = _COLUMN_PATTERN.match(part)
-    if column is None or _NOT_A_COLUMN_PATTERN.match(column[1]):
+    column = _SQL_COLUMN_PATTERN.match(part)
+    if column is None or _NOT_A_SQL_COLUMN_PATTERN.match(column[1]):
         return "", "", 0
-    kind = intern(_COLUMN_TYPE_END_PATTERN.sub("", decode_and_shorten_line(column[2], 80)).rstrip(" ,;"))
+    kind = intern(_SQL_COLUMN_TYPE_END_PATTERN.sub("", decode_and_shorten_line(column[2], 80)).rstrip(" ,;"))
     return intern(_strip_sql_quotes(column[1])), kind, column.start(1)
 
 
-_COLUMN_SEPARATOR_PATTERN = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*[^/]{0,4000}\*/")
+_SQL_COLUMN_SEPARATOR_PATTERN = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*[^/]{0,4000}\*/")
 
 
 def _split_column_list(body: bytes) -> list[bytes]:
     """Splits the column list of an SQL table at commas outside of brackets, up to the bracket that ends the list."""
     parts: list[bytes] = []
     depth = at = 0
-    for match in _COLUMN_SEPARATOR_PATTERN.finditer(body):
+    for match in _SQL_COLUMN_SEPARATOR_PATTERN.finditer(body):
         mark = match[0]
         if mark == b"(":
             depth += 1

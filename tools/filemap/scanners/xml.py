@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.scanners.scan_result import ScanResult
-from tools.filemap.scanners.source_lines import RowCounter, decode_and_shorten_line
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.scanners.scan_result import ScannedOutline
+from tools.filemap.scanners.source_lines import SourceRowCounter, decode_and_shorten_line
 
 _XML_TAG_PATTERN = re.compile(
     rb"(?P<skip><!--|<!\[CDATA\[|<\?)|</(?P<close>[^\s<>]{0,200})[^<>]{0,200}>"
@@ -14,15 +14,15 @@ _XML_TAG_PATTERN = re.compile(
     re.S,
 )
 _END_BY_SKIPPED_XML_START = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
-_NAMING_ATTRIBUTE_PATTERN = re.compile(
+_XML_NAMING_ATTRIBUTE_PATTERN = re.compile(
     rb"(?:^|\s)(?:[\w.-]+:)?(id|name|key|class|Include|type|href|ref|match|value)\s*=\s*[\"']([^\"']*)", re.I
 )
-_TAGS_PER_DEADLINE_CHECK = 1024
+_XML_TAGS_PER_DEADLINE_CHECK = 1024
 _MAX_XML_DEPTH, _MAX_LARGE_XML_DEPTH = 12, 4
 _LARGE_XML_BYTES = 128 * 1024
-_MAX_UNNAMED_SIBLINGS = 3
+_MAX_UNNAMED_XML_SIBLINGS = 3
 """The number of unnamed XML elements of one kind in a row that are listed; further ones are only counted."""
-_MAX_SYMBOLS = 20_000
+_MAX_XML_SYMBOLS = 20_000
 
 
 class _XmlOutline:
@@ -30,7 +30,7 @@ class _XmlOutline:
         self.depth = depth
         self.symbols: list[FoundSymbol] = []
         self.open_elements: list[tuple[bytes, int]] = []
-        self.rows = RowCounter(source)
+        self.rows = SourceRowCounter(source)
         self.unnamed_siblings: dict[tuple[int, bytes], list[int]] = {}
         """Unnamed children by parent and tag: their number, and the last one listed."""
 
@@ -49,14 +49,14 @@ class _XmlOutline:
         if (
             len(self.open_elements) >= self.depth
             or (self.open_elements and parent < 0)
-            or len(self.symbols) >= _MAX_SYMBOLS
+            or len(self.symbols) >= _MAX_XML_SYMBOLS
         ):
             return -1
-        naming = _NAMING_ATTRIBUTE_PATTERN.search(attributes) if attributes else None
+        naming = _XML_NAMING_ATTRIBUTE_PATTERN.search(attributes) if attributes else None
         name = decode_and_shorten_line(naming[2], 80) if naming is not None else ""
         seen = self.unnamed_siblings.setdefault((parent, tag), [0, -1])
         seen[0] += 1
-        more = seen[0] - (10 * _MAX_UNNAMED_SIBLINGS if name else _MAX_UNNAMED_SIBLINGS)
+        more = seen[0] - (10 * _MAX_UNNAMED_XML_SIBLINGS if name else _MAX_UNNAMED_XML_SIBLINGS)
         if more > 0:
             self.symbols[seen[1]].doc = f"and {more:,} more {decode_and_shorten_line(tag, 60)}"
             return -1
@@ -78,22 +78,22 @@ class _XmlOutline:
                 return
 
 
-def scan_xml(source: bytes, watch: Deadline) -> ScanResult:
+def outline_xml(source: bytes, watch: MapDeadline) -> ScannedOutline:
     state = _XmlOutline(source, _MAX_LARGE_XML_DEPTH if len(source) > _LARGE_XML_BYTES else _MAX_XML_DEPTH)
     for match in _iterate_xml_tags(source, watch):
         if match["open"]:
             state.open_element(match)
         elif match["close"] is not None:
             state.close_element(match["close"], match.end())
-    return ScanResult(state.symbols)
+    return ScannedOutline(state.symbols)
 
 
-def _iterate_xml_tags(source: bytes, watch: Deadline) -> Iterator[re.Match[bytes]]:
+def _iterate_xml_tags(source: bytes, watch: MapDeadline) -> Iterator[re.Match[bytes]]:
     """Yields XML tags outside of comments, CDATA and instructions; one of these that never ends hides the rest."""
     at = number = 0
     while match := _XML_TAG_PATTERN.search(source, at):
-        if number % _TAGS_PER_DEADLINE_CHECK == 0:
-            watch.raise_if_over()
+        if number % _XML_TAGS_PER_DEADLINE_CHECK == 0:
+            watch.raise_if_deadline_over()
         number += 1
         at = match.end()
         skipped = match["skip"]

@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from tools.filemap.deadline import Deadline
 from tools.filemap.language_description import FoundSymbol
-from tools.filemap.scanners.scan_result import ScanResult
+from tools.filemap.map_deadline import MapDeadline
+from tools.filemap.scanners.scan_result import ScannedOutline
 from tools.filemap.scanners.source_lines import decode_and_shorten_line, iterate_line_chunks
 
 _YAML_KEY_REGEX = (
@@ -33,16 +33,16 @@ def _make_yaml_line_pattern(max_indent: int) -> re.Pattern[bytes]:
 
 
 _YAML_LINE_PATTERN = _make_yaml_line_pattern(_MAX_YAML_INDENT)
-_INDENT_SAMPLE_BYTES = 256 * 1024
-_KEY_INDENT_PATTERN = re.compile(rb"^( *)(?:- )*[^\s#:]+[^\n:]*:", re.M)
+_YAML_INDENT_SAMPLE_BYTES = 256 * 1024
+_YAML_KEY_INDENT_PATTERN = re.compile(rb"^( *)(?:- )*[^\s#:]+[^\n:]*:", re.M)
 
 
 def _choose_yaml_line_pattern(source: bytes) -> re.Pattern[bytes]:
     if len(source) <= _LARGE_YAML_BYTES:
         return _YAML_LINE_PATTERN
     half = len(source) // 2
-    sample = source[:_INDENT_SAMPLE_BYTES] + source[half : half + _INDENT_SAMPLE_BYTES]
-    counts = Counter(len(indent) for indent in _KEY_INDENT_PATTERN.findall(sample))
+    sample = source[:_YAML_INDENT_SAMPLE_BYTES] + source[half : half + _YAML_INDENT_SAMPLE_BYTES]
+    counts = Counter(len(indent) for indent in _YAML_KEY_INDENT_PATTERN.findall(sample))
     scale, total, deepest = len(source) / len(sample), 0.0, 0
     for indent in sorted(counts):
         total += counts[indent] * scale
@@ -90,7 +90,7 @@ class _YamlOutline:
 _YAML_BLOCK_TEXT_MARKS = frozenset({b"|", b">", b"|-", b">-", b"|+", b">+"})
 
 
-def scan_yaml(source: bytes, watch: Deadline) -> ScanResult:
+def outline_yaml(source: bytes, watch: MapDeadline) -> ScannedOutline:
     state = _YamlOutline(source)
     pattern = _choose_yaml_line_pattern(source)
     row = 0
@@ -102,7 +102,7 @@ def scan_yaml(source: bytes, watch: Deadline) -> ScanResult:
             _handle_yaml_key(state, match, row, begin + counted)
     total = source.count(b"\n") + (bool(source) and not source.endswith(b"\n"))
     state.close_keys(-1, total, len(source))
-    return ScanResult(
+    return ScannedOutline(
         _name_kubernetes_resources(state.symbols, source) if b"apiVersion" in source else state.symbols
     )
 

@@ -15,8 +15,8 @@ import _bayou_names
 import _bayou_shown
 import _bayou_tools
 
-_CO_COROUTINE = 0x80  # inspect.CO_COROUTINE
-_CHILD_STARTING_EVENTS = frozenset(
+_COROUTINE_CODE_FLAG = 0x80  # inspect.CO_COROUTINE
+_AUDIT_EVENTS_OF_CHILD_START = frozenset(
     (
         "subprocess.Popen",
         "os.system",
@@ -28,12 +28,12 @@ _CHILD_STARTING_EVENTS = frozenset(
         "pty.spawn",
     )
 )
-_LOOP_CALL_NAMES = ("create_task", "ensure_future", "get_running_loop")
+_CALLS_THAT_NEED_EVENT_LOOP = ("create_task", "ensure_future", "get_running_loop")
 """The names of asyncio functions by which code uses the event loop without an `await` at the top level."""
-_NO_INPUT_MESSAGE = "Kernel requested stdin; interactive input is not supported."
+_NO_STDIN_MESSAGE = "Kernel requested stdin; interactive input is not supported."
 
 
-class RefusedStdin(io.TextIOBase):
+class StdinThatRefusesInput(io.TextIOBase):
     """A standard input for cells that raises an error, because no user can answer."""
 
     name = "<stdin>"
@@ -50,7 +50,7 @@ class RefusedStdin(io.TextIOBase):
         """Does nothing: `exit()` closes the standard input, which the next cell still needs."""
 
     def read(self, size=-1):
-        raise RuntimeError(_NO_INPUT_MESSAGE)
+        raise RuntimeError(_NO_STDIN_MESSAGE)
 
     readline = read
 
@@ -62,7 +62,7 @@ class CellRunner:
         self._loop = None
         self._kept = set()
         self._descriptors = tuple(_set_not_inheritable(os.dup(number)) for number in (1, 2))
-        self._input = RefusedStdin()
+        self._input = StdinThatRefusesInput()
         self._output = self._reopen_output()
         self._shown = _bayou_shown.ValueDisplay(link, self._flush)
         self._tools = _bayou_tools.CallableTools(link, self._flush)
@@ -73,18 +73,18 @@ class CellRunner:
         self._given = {name: names[name] for name in ("tool", "display", "artifact")}
         sys.modules["__main__"] = self._space
         sys.argv[:] = [""]
-        self._errors = _bayou_errors.CellErrors(os.path.dirname(os.path.abspath(__file__)))
+        self._errors = _bayou_errors.CellErrorFormatter(os.path.dirname(os.path.abspath(__file__)))
         sys.addaudithook(self._audit_hook)
         sys.meta_path.insert(0, _bayou_shown.FiguresBackendFinder(self._shown))
 
-    def handle_order(self, order):
+    def handle_bayou_order(self, order):
         if order["op"] == "run":
             self._link.send(self.run(order))
         elif order["op"] == "names":
-            names = _bayou_names.list_names(vars(self._space), self._given)
+            names = _bayou_names.list_kernel_names(vars(self._space), self._given)
             self._link.send({"op": "told", "id": order["id"], "names": names})
         elif order["op"] == "complete":
-            names = _bayou_names.complete_name(vars(self._space), order["text"])
+            names = _bayou_names.complete_kernel_name(vars(self._space), order["text"])
             self._link.send({"op": "told", "id": order["id"], "names": names})
 
     def run(self, order):
@@ -92,9 +92,9 @@ class CellRunner:
         self._count += 1
         self._reset_environment(order)
         file = f"<cell {self._count}>"
-        self._errors.remember(file, order["code"])
+        self._errors.register_cell_source(file, order["code"])
         interrupts = self._link.interrupts
-        interrupts.listen()
+        interrupts.install_signal_handler()
         folder = value = problem = None
         started = time.perf_counter()
         try:
@@ -111,8 +111,8 @@ class CellRunner:
         seconds = time.perf_counter() - started
         if self._link.is_child:
             self._exit_child(problem)
-        notes = [*self._shown.take_notes(), *self._cancel_unheld_tasks()]
-        told = self._errors.describe(problem) if problem is not None else None
+        notes = [*self._shown.take_display_notes(), *self._cancel_unheld_tasks()]
+        told = self._errors.format_cell_error(problem) if problem is not None else None
         del problem
         self._leave_folder(folder)
         self._flush()
@@ -137,9 +137,9 @@ class CellRunner:
             if part is None or (mode == "exec" and not part.body):
                 continue
             compiled = compile(part, file, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
-            if compiled.co_flags & _CO_COROUTINE:
+            if compiled.co_flags & _COROUTINE_CODE_FLAG:
                 value = self._run_coroutine(eval(compiled, vars(self._space)))
-            elif any(word in code for word in _LOOP_CALL_NAMES):
+            elif any(word in code for word in _CALLS_THAT_NEED_EVENT_LOOP):
                 value = self._run_coroutine(self._run_in_loop(compiled))
             else:
                 value = eval(compiled, vars(self._space))
@@ -176,7 +176,7 @@ class CellRunner:
         asyncio = sys.modules["asyncio"]
         try:
             running = [task for task in asyncio.all_tasks(self._loop) if not task.done()]
-            named = _bayou_names.named_tasks(vars(self._space).values(), running)
+            named = _bayou_names.find_tasks_in_value(vars(self._space).values(), running)
             left = [task for task in running if task not in named]
             for task in left:
                 task.cancel()
@@ -225,7 +225,7 @@ class CellRunner:
             pass  # The cell closed it; the next cell gets a new one.
 
     def _audit_hook(self, event, arguments):
-        if event in _CHILD_STARTING_EVENTS:
+        if event in _AUDIT_EVENTS_OF_CHILD_START:
             self._flush()  # Earlier output of the cell must precede the output of the child.
 
     def _enter_folder(self, folder):

@@ -5,25 +5,28 @@ import linecache
 import traceback
 
 _MAX_TRACEBACK_CHARS = 16000
-_MAX_KEPT_CELLS = 200
-_MAX_KEPT_CHARACTERS = 4_000_000
+_MAX_CELLS_WITH_SOURCE = 200
+_MAX_CELL_SOURCE_CHARS = 4_000_000
 
 
-class CellErrors:
+class CellErrorFormatter:
     def __init__(self, own_folder):
         self._own = own_folder
         self._kept = []
 
-    def remember(self, file, code):
+    def register_cell_source(self, file, code):
         """Registers the code of a cell, so that tracebacks, `inspect` and debuggers find its lines."""
-        if len(code) > _MAX_KEPT_CHARACTERS:
+        if len(code) > _MAX_CELL_SOURCE_CHARS:
             return
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)
         self._kept.append((file, len(code)))
-        while len(self._kept) > _MAX_KEPT_CELLS or sum(size for _, size in self._kept) > _MAX_KEPT_CHARACTERS:
+        while (
+            len(self._kept) > _MAX_CELLS_WITH_SOURCE
+            or sum(size for _, size in self._kept) > _MAX_CELL_SOURCE_CHARS
+        ):
             linecache.cache.pop(self._kept.pop(0)[0], None)
 
-    def describe(self, problem):
+    def format_cell_error(self, problem):
         kind = type(problem)
         word = {"name": kind.__name__, "is_interrupt": isinstance(problem, KeyboardInterrupt)}
         try:

@@ -11,7 +11,7 @@ import signal
 from _queue import SimpleQueue
 
 
-class Interrupts:
+class CellInterrupter:
     """Delivers an interrupt (SIGINT) to the running cell only: other work in the cell's thread is finished first."""
 
     def __init__(self):
@@ -20,7 +20,7 @@ class Interrupts:
         self._shields = 0
         self._is_pending = False
 
-    def listen(self):
+    def install_signal_handler(self):
         """Installs the interrupt handler before each cell, because the cell before may have replaced it."""
         signal.signal(signal.SIGINT, self._on_signal)
 
@@ -43,18 +43,18 @@ class Interrupts:
                 raise KeyboardInterrupt
 
 
-_MAIN_THREAD = _thread.get_ident()
+_MAIN_THREAD_ID = _thread.get_ident()
 
 
 def _is_main_thread():
-    return _thread.get_ident() == _MAIN_THREAD
+    return _thread.get_ident() == _MAIN_THREAD_ID
 
 
-class LinkClosed(Exception):
+class BayouLinkClosed(Exception):
     """Raised if bayou has closed its end of the link to the kernel."""
 
 
-class PendingAnswer:
+class PendingBayouAnswer:
     """The answer that the kernel expects to a message that it sent to bayou."""
 
     def __init__(self, on_answer=None):
@@ -82,7 +82,7 @@ class BayouLink:
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 0)
         os.close(nothing)
-        self.interrupts = Interrupts()
+        self.interrupts = CellInterrupter()
         self.unwanted = 0
         """The number of a cell that was interrupted, perhaps before it started; it must not run."""
         self.is_child = False
@@ -99,13 +99,13 @@ class BayouLink:
         _thread.start_new_thread(self._listen, ())
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
-    def next_order(self):
+    def wait_for_next_order(self):
         """Returns the next order from bayou to the kernel; None when bayou has closed the link."""
         return self._orders.get()
 
     def send(self, word):
         if self.is_child:
-            raise LinkClosed("A forked child cannot speak for the kernel.")
+            raise BayouLinkClosed("A forked child cannot speak for the kernel.")
         data = json.dumps(word).encode()
         view = memoryview(len(data).to_bytes(4, "big") + data)
         with self.interrupts, self._sending:
@@ -113,11 +113,11 @@ class BayouLink:
                 while view:
                     view = view[os.write(self._descriptor, view) :]
             except OSError:
-                raise LinkClosed("bayou has gone.") from None
+                raise BayouLinkClosed("bayou has gone.") from None
 
     def ask(self, word, on_answer=None):
         """Sends bayou a message that gets an answer, and returns the pending answer."""
-        waiting = PendingAnswer(on_answer)
+        waiting = PendingBayouAnswer(on_answer)
         with self.interrupts:
             with self._sending:
                 self._count += 1
@@ -127,7 +127,7 @@ class BayouLink:
         waiting.number = number
         return waiting
 
-    def cancel_request(self, waiting):
+    def cancel_pending_answer(self, waiting):
         """Tells bayou that the cell no longer waits for this answer."""
         with self.interrupts:
             if self._waiting.pop(waiting.number, None) is not None:

@@ -8,18 +8,32 @@ from types import ModuleType
 
 import _bayou_shown
 
-_MAX_NAMES = 500
-_MAX_COMPLETIONS = 200
-_BUILTIN_TYPES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range, type(None))
+_MAX_LISTED_KERNEL_NAMES = 500
+_MAX_KERNEL_COMPLETIONS = 200
+_TYPES_WITH_HARMLESS_REPR = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    list,
+    tuple,
+    dict,
+    set,
+    frozenset,
+    range,
+    type(None),
+)
 
 
-def list_names(space, given):
+def list_kernel_names(space, given):
     found = []
     for name, value in list(space.items()):
         if name.startswith("_") or given.get(name) is value:
             continue
         found.append({"name": name, "type": _type_of(value), "value": _describe_value(value)})
-        if len(found) == _MAX_NAMES:
+        if len(found) == _MAX_LISTED_KERNEL_NAMES:
             break
     return found
 
@@ -34,7 +48,7 @@ def _type_of(value):
 def _describe_value(value):
     """Describes a value of the kernel's namespace without running code of the cells."""
     kind = type(value)
-    if kind in _BUILTIN_TYPES:
+    if kind in _TYPES_WITH_HARMLESS_REPR:
         size = f"{len(value)} items" if kind in (list, tuple, dict, set, frozenset) and len(value) > 8 else ""
         return size or _bayou_shown.bounded_repr(value, 80)
     if kind is ModuleType:
@@ -48,7 +62,7 @@ def _describe_value(value):
     return ""
 
 
-def complete_name(space, text):
+def complete_kernel_name(space, text):
     """Returns completions of a text in the kernel's namespace: plain names, or attributes behind the last dot."""
     path, dot, beginning = text.rpartition(".")
     if not dot:
@@ -70,10 +84,10 @@ def complete_name(space, text):
     if not beginning.startswith("_"):
         fitting = [name for name in fitting if not name.startswith("_")]
     fitting.sort(key=lambda name: (name not in space, name.lower()))
-    return [path + dot + name for name in fitting[:_MAX_COMPLETIONS]]
+    return [path + dot + name for name in fitting[:_MAX_KERNEL_COMPLETIONS]]
 
 
-def named_tasks(values, tasks):
+def find_tasks_in_value(values, tasks):
     """Returns the tasks that a name refers to, directly or in a list, tuple, set or dict."""
     wanted = set(map(id, tasks))
     found = set()

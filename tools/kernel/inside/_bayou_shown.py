@@ -5,13 +5,13 @@ picture."""
 import os
 import sys
 
-MAX_REPR_CHARS = 8000
-_MAX_PICTURES = 4
-_MAX_RICH_VALUES = 20
-_MAX_RICH_TEXT = 200_000
+MAX_VALUE_REPR_CHARS = 8000
+_MAX_PICTURES_PER_CELL = 4
+_MAX_RICH_VALUES_PER_CELL = 20
+_MAX_RICH_TEXT_CHARS = 200_000
 _MAX_PICTURE_BYTES = 15_000_000
-_MAX_DIGITS = 12_000
-_MAX_DEPTH = 40
+_MAX_INTEGER_DIGITS_SHOWN = 12_000
+_MAX_REPR_NESTING = 40
 
 
 class ValueDisplay:
@@ -26,11 +26,13 @@ class ValueDisplay:
         self._pictures = self._rich = self._left_out = 0
         self._notes = []
 
-    def take_notes(self):
+    def take_display_notes(self):
         notes = self._notes
         if self._left_out:
             pictures = "picture" if self._left_out == 1 else "pictures"
-            notes.append(f"{self._left_out} more {pictures} not shown: at most {_MAX_PICTURES} a cell.")
+            notes.append(
+                f"{self._left_out} more {pictures} not shown: at most {_MAX_PICTURES_PER_CELL} a cell."
+            )
         self.begin_cell()
         return notes
 
@@ -84,7 +86,7 @@ class ValueDisplay:
 
         if isinstance(data, str):
             data = base64.b64decode(data)
-        if self._pictures >= _MAX_PICTURES:
+        if self._pictures >= _MAX_PICTURES_PER_CELL:
             self._left_out += 1
         elif len(data) > _MAX_PICTURE_BYTES:
             self._notes.append(f"A picture of {len(data):,} bytes was not shown: it is too large.")
@@ -95,10 +97,10 @@ class ValueDisplay:
     def _send(self, kind, data):
         if not kind.startswith("image/"):
             self._rich += 1
-            if self._rich > _MAX_RICH_VALUES:
+            if self._rich > _MAX_RICH_VALUES_PER_CELL:
                 return False
-            if len(data) > _MAX_RICH_TEXT:
-                data = data[:_MAX_RICH_TEXT] + "\n… (cut)"
+            if len(data) > _MAX_RICH_TEXT_CHARS:
+                data = data[:_MAX_RICH_TEXT_CHARS] + "\n… (cut)"
         self._flush()
         # Later output must follow it: so this waits until bayou has received it.
         self._link.ask(
@@ -111,7 +113,7 @@ def _is_figure(value):
     return type(value).__module__.startswith("matplotlib.figure") and hasattr(value, "savefig")
 
 
-_REPR_METHODS = {
+_REPR_METHOD_BY_MIME_TYPE = {
     "image/png": "_repr_png_",
     "image/jpeg": "_repr_jpeg_",
     "application/json": "_repr_json_",
@@ -131,7 +133,7 @@ def _mime_bundle(value):
             given = None
         given = given[0] if isinstance(given, tuple) else given
         found = dict(given) if isinstance(given, dict) else {}
-    for name, method in _REPR_METHODS.items():
+    for name, method in _REPR_METHOD_BY_MIME_TYPE.items():
         if found.get(name) is None and getattr(kind, method, None) is not None:
             try:
                 given = getattr(value, method)()
@@ -159,7 +161,7 @@ def _json_text(value):
         return json.dumps(bounded_repr(value))
 
 
-def bounded_repr(value, limit=MAX_REPR_CHARS):
+def bounded_repr(value, limit=MAX_VALUE_REPR_CHARS):
     """Returns the `repr` of a value, cut at `limit` characters; containers are traversed only as far as shown."""
     walk = _BoundedRepr(limit)
     walk.add(value, 0)
@@ -203,13 +205,13 @@ class _BoundedRepr:
             self._cut_note = f"… ({kind.__name__} of {len(value):,})"
             self._append_text(repr(value[: self._left]))
             raise _LimitReached
-        elif kind is int and value.bit_length() > _MAX_DIGITS:
+        elif kind is int and value.bit_length() > _MAX_INTEGER_DIGITS_SHOWN:
             self._append_text(f"<int of {value.bit_length():,} bits>")
         else:
             self._append_text(_plain_repr(value))
 
     def _add_container(self, value, kind, depth):
-        if id(value) in self._open or depth > _MAX_DEPTH:
+        if id(value) in self._open or depth > _MAX_REPR_NESTING:
             self._append_text("...")
             return
         if not value:

@@ -40,7 +40,7 @@ class CallableTools:
         try:
             answer = waiting.wait()
         except BaseException:
-            self._link.cancel_request(waiting)
+            self._link.cancel_pending_answer(waiting)
             raise
         return _tool_result(answer)
 
@@ -95,7 +95,7 @@ class AsyncTools:
             try:
                 answer = await answered
             except BaseException:
-                tools._link.cancel_request(waiting)
+                tools._link.cancel_pending_answer(waiting)
                 raise
             return _tool_result(answer)
 

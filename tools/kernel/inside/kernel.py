@@ -32,16 +32,16 @@ sys.path[:] = ["", *_import_path[1:]]
 def main():
     link = _bayou_link.BayouLink()
     cells = _bayou_cells.CellRunner(link)
-    link.interrupts.listen()
+    link.interrupts.install_signal_handler()
     link.start()
     link.send(
         {"op": "hello", "version": ".".join(map(str, sys.version_info[:3])), "executable": sys.executable}
     )
     while True:
-        order = link.next_order()
+        order = link.wait_for_next_order()
         if order is None:
             return
-        cells.handle_order(order)
+        cells.handle_bayou_order(order)
 
 
 main()

@@ -16,33 +16,33 @@ from typing import IO, Self
 
 import msgspec
 
+from tools.repomap.index.file_hiding_rules import FileHidingRules
 from tools.repomap.index.git_history import index_git_history
-from tools.repomap.index.hidden_files import HiddenFiles
 from tools.repomap.index.index_updates import (
     CannotWriteIndex,
-    FolderSurvey,
-    IndexedFolder,
+    FolderToIndex,
+    IndexDifferences,
     IndexLocked,
     IndexProgress,
-    build_index,
-    build_outlines,
+    make_missing_outlines,
     open_index_for_writing,
+    update_index,
 )
-from tools.repomap.index.indexing_pool import MIN_POOL_FILES, IndexingPool
+from tools.repomap.index.indexing_pool import MIN_FILES_FOR_INDEXING_POOL, IndexingPool
 
-_BUILDER_PROGRAM = (
+_INDEX_BUILDER_PROGRAM = (
     "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline()); "
     "from tools.repomap.index.builder_process import run_builder_process; run_builder_process()"
 )
-_BUILDER_NICENESS = 15
+_INDEX_BUILDER_NICENESS = 15
 """The niceness of the builder and its pool. It is high so that the session's user interface gets the processor
 first, even with two processors only."""
-_PROGRESS_REPORT_INTERVAL = 0.25
+_INDEX_PROGRESS_INTERVAL = 0.25
 """The number of seconds between progress reports, because the session paints each of them."""
 INDEX_BUSY_MESSAGE = "another bayou builds the index"
 
 
-class _EncodedSurvey(msgspec.Struct, frozen=True, array_like=True):
+class _EncodedIndexDifferences(msgspec.Struct, frozen=True, array_like=True):
     """A survey of a folder with paths as bytes, because messages cannot contain every path as text."""
 
     listed: int
@@ -53,7 +53,7 @@ class _EncodedSurvey(msgspec.Struct, frozen=True, array_like=True):
     unreadable: tuple[bytes, ...]
 
     @classmethod
-    def encode_survey(cls, found: FolderSurvey) -> Self:
+    def encode_survey(cls, found: IndexDifferences) -> Self:
         paths = (
             tuple(map(os.fsencode, one))
             for one in (
@@ -65,26 +65,26 @@ class _EncodedSurvey(msgspec.Struct, frozen=True, array_like=True):
         )
         return cls(found.listed_count, found.is_listing_cut, *paths)
 
-    def decode_survey(self) -> FolderSurvey:
+    def decode_survey(self) -> IndexDifferences:
         paths = (
             tuple(map(os.fsdecode, one)) for one in (self.gone, self.waiting, self.unknown, self.unreadable)
         )
-        return FolderSurvey(self.listed, self.is_cut, *paths)
+        return IndexDifferences(self.listed, self.is_cut, *paths)
 
 
-class _BuildOrder(msgspec.Struct, frozen=True, array_like=True):
+class _IndexBuildOrder(msgspec.Struct, frozen=True, array_like=True):
     root_folder: bytes
     index_file: bytes
     home_folder: bytes | None
     """The user's home folder, if git may be asked for the repository's history; None otherwise."""
-    hidden_files: HiddenFiles = HiddenFiles()
+    hidden_files: FileHidingRules = FileHidingRules()
     first_folder: bytes = b""
     processes: int | None = None
     with_outlines: bool = True
-    survey: _EncodedSurvey | None = None
+    survey: _EncodedIndexDifferences | None = None
 
 
-class BuildReport(msgspec.Struct, frozen=True, array_like=True):
+class IndexBuildReport(msgspec.Struct, frozen=True, array_like=True):
     """A message from the builder on its progress or its end."""
 
     done_files: int = 0
@@ -93,8 +93,8 @@ class BuildReport(msgspec.Struct, frozen=True, array_like=True):
     problem: str = ""
 
 
-_ORDER_DECODER = msgspec.msgpack.Decoder(_BuildOrder)
-_REPORT_DECODER = msgspec.msgpack.Decoder(BuildReport)
+_BUILD_ORDER_DECODER = msgspec.msgpack.Decoder(_IndexBuildOrder)
+_BUILD_REPORT_DECODER = msgspec.msgpack.Decoder(IndexBuildReport)
 
 
 class IndexBuilder:
@@ -102,24 +102,24 @@ class IndexBuilder:
 
     def __init__(
         self,
-        folder: IndexedFolder,
+        folder: FolderToIndex,
         index: Path,
         home: Path | None,
         heard: Callable[[], None] = lambda: None,
         processes: int | None = None,
         with_outlines: bool = True,
-        found: FolderSurvey | None = None,
+        found: IndexDifferences | None = None,
     ) -> None:
         """Starts the builder. `found` is a fresh survey of the folder; without it, the builder makes one. `heard`
         is called from a thread for each report. `processes` is the size of the builder's pool. Without outlines,
         the index contains only what the ranking needs."""
-        self.report = BuildReport()
+        self.report = IndexBuildReport()
         self.started_at = time.monotonic()
         self._on_report = heard
         self._process = _start_builder_process()
         self._ended_event = threading.Event()
         assert self._process.stdin is not None
-        order = _BuildOrder(
+        order = _IndexBuildOrder(
             os.fsencode(folder.root),
             os.fsencode(index),
             os.fsencode(home) if home else None,
@@ -127,7 +127,7 @@ class IndexBuilder:
             os.fsencode(folder.first_folder),
             processes,
             with_outlines,
-            _EncodedSurvey.encode_survey(found) if found is not None else None,
+            _EncodedIndexDifferences.encode_survey(found) if found is not None else None,
         )
         _send_packed_message(self._process.stdin, order)
         threading.Thread(target=self._read_reports, name="bayou-index", daemon=True).start()
@@ -136,7 +136,7 @@ class IndexBuilder:
     def is_running(self) -> bool:
         return not self._ended_event.is_set()
 
-    def wait_for_end(self, seconds: float) -> bool:
+    def wait_for_builder_end(self, seconds: float) -> bool:
         """Waits until the builder has ended or the time is over; returns whether it has ended."""
         return self._ended_event.wait(seconds)
 
@@ -155,7 +155,7 @@ class IndexBuilder:
         assert self._process.stdout is not None
         try:
             while not self.report.has_ended:
-                self.report = _REPORT_DECODER.decode(_receive_message(self._process.stdout))
+                self.report = _BUILD_REPORT_DECODER.decode(_receive_message(self._process.stdout))
                 self._on_report()
         except (EOFError, OSError, ValueError, msgspec.MsgspecError):
             self.report = msgspec.structs.replace(self.report, has_ended=True)
@@ -168,7 +168,7 @@ class IndexBuilder:
 
 def _start_builder_process() -> "subprocess.Popen[bytes]":
     started = subprocess.Popen(
-        [sys.executable, "-I", "-c", _BUILDER_PROGRAM],
+        [sys.executable, "-I", "-c", _INDEX_BUILDER_PROGRAM],
         cwd="/",
         env={"PATH": os.defpath, "LANG": "C.UTF-8"},
         stdin=subprocess.PIPE,
@@ -201,14 +201,14 @@ def _receive_message(file: IO[bytes]) -> bytes:
 
 def lower_process_priority() -> None:
     """Lets the programs of all sessions go before this process and those that it starts."""
-    os.nice(_BUILDER_NICENESS)
+    os.nice(_INDEX_BUILDER_NICENESS)
     with contextlib.suppress(OSError):  # only where Linux shares the processors between sessions first
-        Path("/proc/self/autogroup").write_text(str(_BUILDER_NICENESS))
+        Path("/proc/self/autogroup").write_text(str(_INDEX_BUILDER_NICENESS))
 
 
-def run_builder_process() -> None:
+def run_index_builder_process() -> None:
     lower_process_priority()
-    order = _ORDER_DECODER.decode(_receive_message(sys.stdin.buffer))
+    order = _BUILD_ORDER_DECODER.decode(_receive_message(sys.stdin.buffer))
     watched = sys.stdin.buffer.fileno()
 
     def is_stopped() -> bool:
@@ -222,23 +222,23 @@ def run_builder_process() -> None:
     def tell(progress: IndexProgress) -> None:
         nonlocal told
         now = time.monotonic()
-        if now - told < _PROGRESS_REPORT_INTERVAL and progress.done_files < progress.total_files:
+        if now - told < _INDEX_PROGRESS_INTERVAL and progress.done_files < progress.total_files:
             return
         told = now
-        _send_packed_message(sys.stdout.buffer, BuildReport(progress.done_files, progress.total_files))
+        _send_packed_message(sys.stdout.buffer, IndexBuildReport(progress.done_files, progress.total_files))
 
     root = Path(os.fsdecode(order.root_folder))
-    folder = IndexedFolder(root, order.hidden_files, os.fsdecode(order.first_folder))
+    folder = FolderToIndex(root, order.hidden_files, os.fsdecode(order.first_folder))
     problem = ""
     try:
         pool = IndexingPool(root, order.processes)
-        if order.survey is None or len(order.survey.waiting) >= MIN_POOL_FILES:
-            pool.fork_workers()
+        if order.survey is None or len(order.survey.waiting) >= MIN_FILES_FOR_INDEXING_POOL:
+            pool.fork_indexing_processes()
         with open_index_for_writing(Path(os.fsdecode(order.index_file))) as store:
             is_current = order.survey is not None and store.remove_unused_versions()
             found = order.survey.decode_survey() if order.survey is not None and is_current else None
             with pool:
-                is_whole = build_index(
+                is_whole = update_index(
                     store, folder, found=found, pool=pool, progress=tell, is_stopped=is_stopped
                 )
             if is_whole and order.home_folder is not None:
@@ -246,18 +246,18 @@ def run_builder_process() -> None:
             if is_whole and order.with_outlines:
 
                 def tell_more() -> None:  # no answer waits for outlines, so none is counted
-                    _send_packed_message(sys.stdout.buffer, BuildReport())
+                    _send_packed_message(sys.stdout.buffer, IndexBuildReport())
 
                 tell_more()
                 # Other processes: those before keep many words in memory.
                 with IndexingPool(root, order.processes) as pool:
-                    build_outlines(store, root, pool=pool, tell=tell_more, is_stopped=is_stopped)
+                    make_missing_outlines(store, root, pool=pool, tell=tell_more, is_stopped=is_stopped)
     except IndexLocked:
         problem = INDEX_BUSY_MESSAGE
     except CannotWriteIndex as failure:
         problem = str(failure)
     except BrokenPipeError:
         return
-    _send_packed_message(sys.stdout.buffer, BuildReport(has_ended=True, problem=problem))
+    _send_packed_message(sys.stdout.buffer, IndexBuildReport(has_ended=True, problem=problem))
     if is_stopped():
         os._exit(0)  # without waiting for the pool's present work

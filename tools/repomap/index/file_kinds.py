@@ -3,9 +3,9 @@
 import re
 from typing import Literal
 
-FileKind = Literal["code", "test", "example", "generated", "vendored", "docs", "data"]
+RepositoryFileKind = Literal["code", "test", "example", "generated", "vendored", "docs", "data"]
 
-FILE_KIND_WEIGHTS: dict[str, float] = {
+RANKING_WEIGHT_BY_FILE_KIND: dict[str, float] = {
     "code": 1.0,
     "test": 0.35,
     "example": 0.5,
@@ -64,7 +64,7 @@ _TEST_QUESTION_PATTERN = re.compile(
 )
 
 
-def classify_file(path: str, language: str | None, head: bytes) -> FileKind:
+def classify_repository_file(path: str, language: str | None, head: bytes) -> RepositoryFileKind:
     """Returns the kind of a file, such as code, test or docs; `head` are the first kilobytes of the file."""
     above, _, name = path.rpartition("/")
     folders = set(above.lower().split("/"))
@@ -83,7 +83,7 @@ def classify_file(path: str, language: str | None, head: bytes) -> FileKind:
     return "data" if language is None or language in _DATA_LANGUAGES else "code"
 
 
-def format_file_kind_note(kind: FileKind) -> str:
+def format_file_kind_note(kind: RepositoryFileKind) -> str:
     """Returns a note on the kind of a file that is not plain code, such as test or generated."""
     return kind if kind in ("test", "example", "generated", "vendored") else ""
 

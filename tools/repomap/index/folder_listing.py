@@ -11,12 +11,12 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import IO
 
-from tools.running.own_programs import find_own_program
-from tools.running.withheld_variables import variables_for_children
+from tools.running.programs_outside_project import find_program_outside_project
+from tools.running.withheld_environment_variables import environment_for_child_processes
 from tools.searching.ripgrep import DEFAULT_RIPGREP_ARGUMENTS, find_bundled_ripgrep
 
 MAX_LISTED_FILES = 200_000
-_READ_CHUNK_BYTES = 1 << 16
+_LISTING_READ_CHUNK_BYTES = 1 << 16
 _UNREADABLE_FOLDER_PATTERN = re.compile(rb"^rg: (.+): [^:\n]+ \(os error \d+\)$", re.MULTILINE)
 _RIPGREP_POLL_INTERVAL = 0.05
 _LISTING_CACHE_SECONDS = 30.0
@@ -41,7 +41,7 @@ def list_folder_files(
     with tempfile.TemporaryFile() as errors:
         found = [path for path in _list_with_ripgrep(root, most, is_stopped, errors) if not hides(path)]
         errors.seek(0)
-        for match in _UNREADABLE_FOLDER_PATTERN.finditer(errors.read(_READ_CHUNK_BYTES)):
+        for match in _UNREADABLE_FOLDER_PATTERN.finditer(errors.read(_LISTING_READ_CHUNK_BYTES)):
             path = os.fsdecode(match[1].removeprefix(b"./"))
             if unreadable is not None and os.path.isdir(root / path) and not hides(path):  # noqa: PTH112  (no error for odd names)
                 unreadable.append(path)
@@ -49,18 +49,18 @@ def list_folder_files(
 
 
 @contextlib.contextmanager
-def start_ripgrep(
+def start_listing_with_ripgrep(
     root: Path, *words: str, errors: IO[bytes] | int = subprocess.DEVNULL
 ) -> Generator["subprocess.Popen[bytes] | None"]:
     """Yields a running ripgrep, which is ended with the block; None if it is not installed."""
-    program = find_bundled_ripgrep() or find_own_program("rg", outside=root)
+    program = find_bundled_ripgrep() or find_program_outside_project("rg", outside=root)
     if program is None:
         yield None
         return
     process = subprocess.Popen(
         [program, *DEFAULT_RIPGREP_ARGUMENTS, *words],
         cwd=root,
-        env=variables_for_children(),
+        env=environment_for_child_processes(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -78,7 +78,7 @@ def _list_with_ripgrep(root: Path, most: int, is_stopped: Callable[[], bool], er
     found: list[str] = []
     rest = b""
     # Links are not followed unless asked for.
-    with start_ripgrep(root, "--files", "--null", errors=errors) as listing:
+    with start_listing_with_ripgrep(root, "--files", "--null", errors=errors) as listing:
         if listing is None or listing.stdout is None:
             return _list_by_walking(root, most)
         with selectors.DefaultSelector() as waiting:
@@ -86,7 +86,7 @@ def _list_with_ripgrep(root: Path, most: int, is_stopped: Callable[[], bool], er
             while len(found) <= most and not is_stopped():
                 if not waiting.select(_RIPGREP_POLL_INTERVAL):
                     continue  # a slow drive; the caller may stop the search meanwhile
-                piece = os.read(listing.stdout.fileno(), _READ_CHUNK_BYTES)
+                piece = os.read(listing.stdout.fileno(), _LISTING_READ_CHUNK_BYTES)
                 if not piece:
                     break
                 *paths, rest = (rest + piece).split(b"\0")
@@ -116,7 +116,7 @@ class FolderListingCache:
         self._last_time_limit = 0.0
         self.is_complete = False
 
-    def listed_paths(self, hides: Callable[[str], bool], seconds: float) -> list[str]:
+    def list_paths_cached(self, hides: Callable[[str], bool], seconds: float) -> list[str]:
         now = time.monotonic()
         is_tried = now - self._tried_at < _FAILED_LISTING_RETRY_SECONDS and seconds <= self._last_time_limit
         if not is_tried and (not self.is_complete or now - self._listed_at >= _LISTING_CACHE_SECONDS):

@@ -6,21 +6,21 @@ import os
 import re
 from pathlib import Path
 
-from tools.git.git_command import make_git_command
+from tools.git.git_command import make_read_only_git_command
 from tools.git.git_config import GitConfiguration
 from tools.git.git_repository import find_repository
-from tools.repomap.index.index_store import IndexedCommit, IndexStore
+from tools.repomap.index.repository_index import IndexedCommit, RepositoryIndex
 
 _MAX_INDEXED_COMMITS = 12_000
-_COMMITS_PER_GIT_CALL = 1000
-MAX_FILES_PER_COMMIT = 15
+_COMMITS_PER_GIT_LOG_CALL = 1000
+MAX_FILES_OF_INDEXED_COMMIT = 15
 """The maximum number of files of a commit; one that touches more is ignored."""
-_MAX_MESSAGE_CHARS = 4000
+_MAX_COMMIT_MESSAGE_CHARS = 4000
 _GIT_LOG_TIMEOUT = 30.0
 _COMMIT_HASH_PATTERN = re.compile(rb"[0-9a-f]{40,64}")
 
 
-def index_git_history(store: IndexStore, root: Path, home: Path) -> None:
+def index_git_history(store: RepositoryIndex, root: Path, home: Path) -> None:
     """Updates the history that the index stores up to the current commit. Does nothing without git or without
     commits."""
     repository = find_repository(root)
@@ -28,7 +28,7 @@ def index_git_history(store: IndexStore, root: Path, home: Path) -> None:
         return
     configuration = repository.configuration(home)
     head = _run_git(repository.work_tree, ("rev-parse", "HEAD"), configuration, home)
-    if not head or store.get_meta("head") == head.decode().strip():
+    if not head or store.get_index_property("head") == head.decode().strip():
         return
     below = os.fsencode(os.path.relpath(os.path.realpath(root), os.path.realpath(repository.work_tree)))
     prefix = b"" if below == b"." else below + b"/"
@@ -43,10 +43,10 @@ def index_git_history(store: IndexStore, root: Path, home: Path) -> None:
     hashes = [bytes.fromhex(word.decode()) for word in log.split()]
     known = store.known_commits()
     missing = [one for one in hashes if one not in known]
-    for at in range(0, len(missing), _COMMITS_PER_GIT_CALL):
+    for at in range(0, len(missing), _COMMITS_PER_GIT_LOG_CALL):
         words = (
             "log", "--no-walk=unsorted", "--no-renames", "--name-only", "-z", "--format=%x01%H%n%B%x02",
-            *(one.hex() for one in missing[at : at + _COMMITS_PER_GIT_CALL]),
+            *(one.hex() for one in missing[at : at + _COMMITS_PER_GIT_LOG_CALL]),
         )  # fmt: skip
         told = _run_git(repository.work_tree, words, configuration, home)
         if told is None:
@@ -55,7 +55,7 @@ def index_git_history(store: IndexStore, root: Path, home: Path) -> None:
             filter(None, (_parse_git_log_entry(entry, prefix) for entry in told.split(b"\x01")))
         )
     store.set_commit_ages(hashes)
-    store.set_meta("head", head.decode().strip())
+    store.set_index_property("head", head.decode().strip())
 
 
 def read_git_head_state(root: Path) -> tuple[int, ...]:
@@ -74,7 +74,7 @@ def read_git_head_state(root: Path) -> tuple[int, ...]:
 
 
 def _run_git(top: Path, words: tuple[str, ...], configuration: GitConfiguration, home: Path) -> bytes | None:
-    command = make_git_command(top, *words, repository=configuration, home=home)
+    command = make_read_only_git_command(top, *words, repository=configuration, home=home)
     if command is None:
         return None
     try:
@@ -92,7 +92,7 @@ def _parse_git_log_entry(entry: bytes, prefix: bytes) -> IndexedCommit | None:
         return None
     paths = tuple(name for name in (one.lstrip(b"\n") for one in names.split(b"\0")) if name)
     inside = tuple(path.removeprefix(prefix) for path in paths if path.startswith(prefix))
-    if not inside or len(paths) > MAX_FILES_PER_COMMIT:
+    if not inside or len(paths) > MAX_FILES_OF_INDEXED_COMMIT:
         message, inside = b"", ()
-    text = message[:_MAX_MESSAGE_CHARS].decode("utf-8", "replace")
+    text = message[:_MAX_COMMIT_MESSAGE_CHARS].decode("utf-8", "replace")
     return IndexedCommit(bytes.fromhex(hash.decode()), text, inside)

@@ -1,7 +1,7 @@
 """Splits words and names into parts for search: `smoothSeries` becomes smooth, series, and itself.
 
 The same functions split sources, names, questions and commit messages; a change here invalidates every index
-(`index_store.INDEX_VERSION`).
+(`index_store.REPOSITORY_INDEX_VERSION`).
 """
 
 import re
@@ -21,7 +21,7 @@ _SPACELESS_SCRIPT_PATTERN = re.compile(
 _MIN_WORD_PART_CHARS = 2
 _MAX_WORD_PART_CHARS = 32
 """The maximum length of a word part; longer ones are data. A whole name may have twice that length."""
-MAX_COUNT_PER_WORD = 6
+MAX_COUNT_PER_WORD_PART = 6
 """The maximum number of times that a word is counted in one file."""
 
 _STOP_WORD_TEXT = """
@@ -58,7 +58,7 @@ def split_into_word_parts(text: str) -> list[str]:
     return [part for run in _IDENTIFIER_RUN_PATTERN.findall(text) for part in _split_identifier(run)]
 
 
-def find_identifier_runs(text: str) -> list[str]:
+def find_identifiers(text: str) -> list[str]:
     """Returns the runs of letters, digits and `_` in a text, in order."""
     if text.isascii():  # five times as fast
         return text.translate(_ASCII_SEPARATORS_TO_SPACES).split()
@@ -67,10 +67,10 @@ def find_identifier_runs(text: str) -> list[str]:
 
 def count_word_parts(text: str) -> dict[str, int]:
     """Counts the word parts of a text, each up to the limit."""
-    return count_word_parts_of_runs(find_identifier_runs(text))
+    return count_word_parts_of_identifiers(find_identifiers(text))
 
 
-def count_word_parts_of_runs(runs: Iterable[str]) -> dict[str, int]:
+def count_word_parts_of_identifiers(runs: Iterable[str]) -> dict[str, int]:
     """Counts the word parts of runs, each up to the limit. Each distinct run is split once."""
     found: dict[str, int] = {}
     get, split = found.get, _split_identifier
@@ -78,7 +78,8 @@ def count_word_parts_of_runs(runs: Iterable[str]) -> dict[str, int]:
         for part in split(run):
             found[part] = get(part, 0) + count
     return {
-        part: count if count < MAX_COUNT_PER_WORD else MAX_COUNT_PER_WORD for part, count in found.items()
+        part: count if count < MAX_COUNT_PER_WORD_PART else MAX_COUNT_PER_WORD_PART
+        for part, count in found.items()
     }
 
 
@@ -146,7 +147,7 @@ def _normalise_word_stem(word: str) -> str:
 
 _STEMMED_STOP_WORDS = frozenset(map(stem_word, _STOP_WORDS))
 
-_CODE_NAME_IN_TEXT_PATTERN = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*")
+_CODE_NAME_IN_QUESTION_PATTERN = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*")
 _BACKQUOTED_TEXT_PATTERN = re.compile(r"`([^`\n]{1,120})`")
 _INNER_CAPITAL_PATTERN = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 
@@ -158,9 +159,9 @@ def find_code_names(text: str) -> list[str]:
     quoted = (
         name
         for part in _BACKQUOTED_TEXT_PATTERN.findall(text)
-        for name in _CODE_NAME_IN_TEXT_PATTERN.findall(part)
+        for name in _CODE_NAME_IN_QUESTION_PATTERN.findall(part)
     )
-    for name in (*quoted, *filter(_looks_like_identifier, _CODE_NAME_IN_TEXT_PATTERN.findall(text))):
+    for name in (*quoted, *filter(_looks_like_identifier, _CODE_NAME_IN_QUESTION_PATTERN.findall(text))):
         found[name] = None
         last = re.split(r"\.|::|#|->", name)[-1]
         if len(last) > _MIN_WORD_PART_CHARS:

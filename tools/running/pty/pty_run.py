@@ -14,28 +14,28 @@ from typing import Final
 import msgspec
 
 from tools.files.atomic_replacement import write_all
-from tools.limits import truncate_tail
+from tools.result_limits import keep_last_lines
+from tools.running.command_output_buffer import CommandOutputBuffer, CommandOutputSnapshot
 from tools.running.pty.pty_host import PtyHost, PtyProgram
-from tools.running.rolling_output import OutputSnapshot, RollingOutput
 from tools.running.running_command import (
     CommandOutcome,
     RunningCommand,
     add_sandbox_policy,
-    apply_shell_settings,
+    make_shell_command_line,
     start_command_process,
     watch_command_files,
 )
-from tools.running.shell_settings import SpawnPlan
-from tools.text import escape_controls
-from tools.workspace import Workspace
+from tools.running.shell_settings import CommandToSpawn
+from tools.session_workspace import SessionWorkspace
+from tools.text_sanitizing import escape_controls
 
-_TERM_VARIABLE: Final = "xterm-256color"
+_TERM_OF_PTY_COMMAND: Final = "xterm-256color"
 
 
-async def run_in_terminal(
-    workspace: Workspace,
+async def run_in_terminal_overlay(
+    workspace: SessionWorkspace,
     host: PtyHost,
-    plan: SpawnPlan,
+    plan: CommandToSpawn,
     *,
     title: str,
     timeout: float | None,
@@ -44,14 +44,16 @@ async def run_in_terminal(
 ) -> CommandOutcome:
     """Runs a command in a terminal overlay until it ends; the final screen is its output. The caller holds
     `workspace.terminal_turn`, because there is only one overlay."""
-    command = await apply_shell_settings(workspace, plan)
-    command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERM_VARIABLE})
+    command = await make_shell_command_line(workspace, plan)
+    command = msgspec.structs.replace(
+        command, environment={**command.environment, "TERM": _TERM_OF_PTY_COMMAND}
+    )
     command = await add_sandbox_policy(workspace, command, call_id)
     if command.box is not None:
         seen_box = msgspec.structs.replace(command.box, has_terminal=True)
         command = msgspec.structs.replace(command, box=seen_box)
     watched = await watch_command_files(workspace, call_id, "bash", command)
-    seen = await asyncio.to_thread(workspace.guard.snapshot_before, command.box)
+    seen = await asyncio.to_thread(workspace.guard.snapshot_before_process, command.box)
     master, slave = os.openpty()
     hands = _TerminalInput(os.dup(master))
     aborted = asyncio.Event()
@@ -75,7 +77,7 @@ async def run_in_terminal(
         raise
     finally:
         os.close(slave)
-    output = RollingOutput(workspace.artifacts, "pty", workspace.mask_output)
+    output = CommandOutputBuffer(workspace.artifacts, "pty", workspace.mask_output)
     running = RunningCommand(workspace, process, output, watched, command=command, seen=seen)
     running.read_output(master, on_data=view.feed)
     killing = asyncio.ensure_future(_kill_when_event_set(aborted, running))
@@ -101,9 +103,9 @@ async def _finish_or_abort(running: RunningCommand, timeout: float | None) -> Co
         return await running.abort(finishing)
 
 
-def _replace_output_by_screen(written: OutputSnapshot, text: str) -> OutputSnapshot:
+def _replace_output_by_screen(written: CommandOutputSnapshot, text: str) -> CommandOutputSnapshot:
     """Returns the output as it stands on the terminal at the end, instead of everything that was written."""
-    shown = truncate_tail(escape_controls(text))
+    shown = keep_last_lines(escape_controls(text))
     if shown.truncated:
         lines = max(shown.total_lines, written.truncation.total_lines)
         shown = msgspec.structs.replace(shown, total_lines=lines)

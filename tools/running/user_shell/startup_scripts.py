@@ -3,14 +3,14 @@ shell.
 
 Each script replaces the start-up files and then reads the user's. It writes its report to `$BAYOU_OWN_SHELL` when
 they have been read, when they end the shell (by `exit`, by `exec` of another program, or by a failure under `set
--e`), and when bayou sends USR1 after a timeout. `REPORT_END_MARK` marks a complete report.
+-e`), and when bayou sends USR1 after a timeout. `SHELL_REPORT_END_MARK` marks a complete report.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
-REPORT_SECTION_MARK: Final = "\x01bayou "
-REPORT_END_MARK: Final = f"{REPORT_SECTION_MARK}end\n"
+SHELL_REPORT_SECTION_MARK: Final = "\x01bayou "
+SHELL_REPORT_END_MARK: Final = f"{SHELL_REPORT_SECTION_MARK}end\n"
 
 _BASH_REPORT_SCRIPT: Final = r"""
 __bayou_says() {
@@ -86,7 +86,7 @@ zshexit_functions=(__bayou_says)
 __bayou_says
 builtin exit 0
 """
-STARTUP_FILES: Final[Mapping[str, Mapping[str, str]]] = {
+REPORTING_STARTUP_FILES_BY_SHELL: Final[Mapping[str, Mapping[str, str]]] = {
     "bash": {"start-up": _BASH_REPORT_SCRIPT},
     "zsh": {".zshenv": _ZSHENV_SCRIPT, ".zshrc": _ZSH_REPORT_SCRIPT},
 }

@@ -2,18 +2,18 @@
 
 import re
 
+from widgets.editor.editor_model import EditorModel, TextPosition, position_after_text, text_between_positions
 from widgets.editor.graphemes import grapheme_boundary_after
-from widgets.editor.model import EditorModel, Position, position_after_text, text_between
 from widgets.editor.vi.motion_targets import first_nonblank_column, last_cursor_column
-from widgets.editor.vi.objects import TextRange
+from widgets.editor.vi.text_objects import TextRange
 from widgets.editor.vi_register import ViRegister
 
-SHIFT_INDENT = "    "
-_MAX_PUT_CHARS = 1_000_000
+VI_SHIFT_INDENT = "    "
+_MAX_VI_PUT_CHARS = 1_000_000
 """The maximum number of characters that a put with a count may insert."""
 
 
-def run_operator(model: EditorModel, verb: str, on: TextRange) -> None:
+def run_vi_operator(model: EditorModel, verb: str, on: TextRange) -> None:
     """Runs a vi operator (yank, delete, change, indent, change of case) on a range of the text; the cursor moves where
     vi leaves it."""
     match verb:
@@ -33,7 +33,7 @@ def run_operator(model: EditorModel, verb: str, on: TextRange) -> None:
 
 
 def _copy_to_register(model: EditorModel, on: TextRange) -> None:
-    text = text_between(model.lines, on.start, on.end)
+    text = text_between_positions(model.lines, on.start, on.end)
     if not text and not on.is_linewise:
         return
     model.vi_register = ViRegister(text, on.is_linewise)
@@ -58,7 +58,7 @@ def _delete_range(model: EditorModel, on: TextRange) -> None:
 
 def _shift_lines(model: EditorModel, first: int, last: int, *, is_out: bool) -> None:
     lines = model.lines[first : last + 1]
-    changed = [_dedent_line(line) if is_out else (SHIFT_INDENT + line if line else line) for line in lines]
+    changed = [_dedent_line(line) if is_out else (VI_SHIFT_INDENT + line if line else line) for line in lines]
     model.replace((first, 0), (last, len(model.lines[last])), "\n".join(changed))
     model.move_to((first, first_nonblank_column(model.lines[first])))
 
@@ -69,7 +69,7 @@ def _dedent_line(line: str) -> str:
 
 def _change_case(model: EditorModel, on: TextRange, verb: str) -> None:
     column = model.cursor[1]
-    text = text_between(model.lines, on.start, on.end)
+    text = text_between_positions(model.lines, on.start, on.end)
     changed = {"gu": str.lower, "gU": str.upper, "g~": str.swapcase}[verb](text)
     model.replace(on.start, on.end, changed)
     row = on.start[0]
@@ -79,10 +79,10 @@ def _change_case(model: EditorModel, on: TextRange, verb: str) -> None:
 # -- putting -----------------------------------------------------------------------------------------------
 
 
-def put_register_text(model: EditorModel, kept: ViRegister, count: int, *, is_after: bool) -> None:
+def put_vi_register_text(model: EditorModel, kept: ViRegister, count: int, *, is_after: bool) -> None:
     if not kept.text and not kept.is_linewise:
         return
-    count = max(1, min(count, _MAX_PUT_CHARS // (len(kept.text) + 1)))
+    count = max(1, min(count, _MAX_VI_PUT_CHARS // (len(kept.text) + 1)))
     row, column = model.cursor
     if kept.is_linewise:
         block = "\n".join([kept.text] * count)
@@ -103,7 +103,7 @@ def put_register_text(model: EditorModel, kept: ViRegister, count: int, *, is_af
         model.move_to((row, last_cursor_column(model.lines[row][: end[1]])))
 
 
-def put_over_selection(model: EditorModel, kept: ViRegister, on: TextRange, count: int) -> None:
+def put_vi_register_over_selection(model: EditorModel, kept: ViRegister, on: TextRange, count: int) -> None:
     """Replaces the selected text by the content of vi's register, `count` times; the replaced text goes into the
     register."""
     _copy_to_register(model, on)
@@ -122,7 +122,7 @@ def put_over_selection(model: EditorModel, kept: ViRegister, on: TextRange, coun
 # -- single commands ---------------------------------------------------------------------------------------
 
 
-def replace_chars(model: EditorModel, char: str, count: int) -> bool:
+def replace_chars_at_cursor(model: EditorModel, char: str, count: int) -> bool:
     """Replaces `count` characters from the cursor on by one character (vi's `r`); returns False if the line has too
     few."""
     row, column = model.cursor
@@ -142,7 +142,7 @@ def replace_chars(model: EditorModel, char: str, count: int) -> bool:
 
 def replace_selected_chars(model: EditorModel, on: TextRange, char: str) -> None:
     """Replaces every selected character except line breaks by one character (vi's `r` in visual mode)."""
-    text = text_between(model.lines, on.start, on.end)
+    text = text_between_positions(model.lines, on.start, on.end)
     pieces: list[str] = []
     for line in text.split("\n"):
         at = count = 0
@@ -154,7 +154,7 @@ def replace_selected_chars(model: EditorModel, on: TextRange, char: str) -> None
     model.move_to(on.start)
 
 
-def swap_case(model: EditorModel, count: int) -> None:
+def swap_case_at_cursor(model: EditorModel, count: int) -> None:
     """Swaps the case of `count` characters from the cursor on (vi's `~`) and moves the cursor past them."""
     row, column = model.cursor
     line = model.lines[row]
@@ -186,11 +186,11 @@ def join_lines(model: EditorModel, first: int, last: int, *, has_blank: bool) ->
     return True
 
 
-def open_line(model: EditorModel, *, is_below: bool) -> None:
+def insert_empty_line(model: EditorModel, *, is_below: bool) -> None:
     """Inserts an empty line below or above the cursor's line (vi's `o` and `O`) and moves the cursor to it."""
     row = model.cursor[0]
     if is_below:
-        end: Position = (row, len(model.lines[row]))
+        end: TextPosition = (row, len(model.lines[row]))
         model.replace(end, end, "\n")
         model.move_to((row + 1, 0))
     else:

@@ -6,29 +6,29 @@ exists only for changes. A chip counts as a word."""
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from widgets.editor.graphemes import grapheme_boundary_after, grapheme_boundary_before, is_chip
-from widgets.editor.model import Position
-from widgets.editor.words import is_word_character
+from widgets.editor.editor_model import TextPosition
+from widgets.editor.graphemes import grapheme_boundary_after, grapheme_boundary_before, is_chip_character
+from widgets.editor.word_boundaries import is_word_character
 
-Lines = Sequence[str]
-StepPosition = Callable[[Lines, Position], Position | None]
+TextLines = Sequence[str]
+PositionStep = Callable[[TextLines, TextPosition], TextPosition | None]
 CharacterKind = object
 """The class of a character; consecutive characters of the same class form a word."""
 BLANK_KIND, EMPTY_LINE_KIND, WORD_KIND, OTHER_KIND = "blank", "empty", "word", "other"
-_CLOSING_BY_OPENING = {"(": ")", "[": "]", "{": "}"}
-_OPENING_BY_CLOSING = {close: begin for begin, close in _CLOSING_BY_OPENING.items()}
+_VI_CLOSING_BRACKET_BY_OPENING = {"(": ")", "[": "]", "{": "}"}
+_OPENING_BRACKET_BY_CLOSING = {close: begin for begin, close in _VI_CLOSING_BRACKET_BY_OPENING.items()}
 
 
-class MotionTarget(NamedTuple):
+class ViMotionTarget(NamedTuple):
     """The target of a vi motion, and whether an operator includes the character there or whole lines."""
 
-    position: Position
+    position: TextPosition
     is_inclusive: bool = False
     """Whether an operator includes the character at the later end."""
     is_linewise: bool = False
 
 
-def next_cursor_position(lines: Lines, at: Position) -> Position | None:
+def next_cursor_position(lines: TextLines, at: TextPosition) -> TextPosition | None:
     """Returns the cursor position after the given one, in this or the next line; None at the end of the text."""
     row, column = at
     line = lines[row]
@@ -38,7 +38,7 @@ def next_cursor_position(lines: Lines, at: Position) -> Position | None:
     return (row + 1, 0) if row + 1 < len(lines) else None
 
 
-def previous_cursor_position(lines: Lines, at: Position) -> Position | None:
+def previous_cursor_position(lines: TextLines, at: TextPosition) -> TextPosition | None:
     row, column = at
     if column > 0:
         return row, grapheme_boundary_before(lines[row], column)
@@ -56,7 +56,7 @@ def first_nonblank_column(line: str) -> int:
     return len(line) - len(rest) if rest else last_cursor_column(line)
 
 
-def character_kind(lines: Lines, at: Position, *, is_big: bool) -> CharacterKind:
+def vi_character_kind(lines: TextLines, at: TextPosition, *, is_big: bool) -> CharacterKind:
     row, column = at
     line = lines[row]
     if not line:
@@ -66,7 +66,7 @@ def character_kind(lines: Lines, at: Position, *, is_big: bool) -> CharacterKind
         return BLANK_KIND
     if is_big:
         return WORD_KIND
-    if is_chip(char):
+    if is_chip_character(char):
         return at  # equal to no other kind
     return WORD_KIND if is_word_character(char) else OTHER_KIND
 
@@ -74,25 +74,25 @@ def character_kind(lines: Lines, at: Position, *, is_big: bool) -> CharacterKind
 # -- words -------------------------------------------------------------------------------------------------
 
 
-def next_word_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
+def next_word_start(lines: TextLines, at: TextPosition, *, is_big: bool) -> TextPosition:
     """Returns the position of the next word's start or empty line; the end of the text if there is none."""
-    kind = character_kind(lines, at, is_big=is_big)
+    kind = vi_character_kind(lines, at, is_big=is_big)
     if kind in (BLANK_KIND, EMPTY_LINE_KIND):
         place = next_cursor_position(lines, at)
     else:
-        place = next_cursor_position(lines, end_of_same_kind(lines, at, is_big=is_big))
+        place = next_cursor_position(lines, end_of_character_run(lines, at, is_big=is_big))
     place = _skip_kinds(lines, place, next_cursor_position, (BLANK_KIND,), is_big=is_big)
     return place if place is not None else (len(lines) - 1, len(lines[-1]))
 
 
-def previous_word_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
+def previous_word_start(lines: TextLines, at: TextPosition, *, is_big: bool) -> TextPosition:
     place = _skip_kinds(
         lines, previous_cursor_position(lines, at), previous_cursor_position, (BLANK_KIND,), is_big=is_big
     )
-    return start_of_same_kind(lines, place, is_big=is_big) if place is not None else (0, 0)
+    return start_of_character_run(lines, place, is_big=is_big) if place is not None else (0, 0)
 
 
-def next_word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
+def next_word_end(lines: TextLines, at: TextPosition, *, is_big: bool) -> TextPosition:
     place = _skip_kinds(
         lines,
         next_cursor_position(lines, at),
@@ -102,50 +102,59 @@ def next_word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
     )
     if place is None:
         return len(lines) - 1, last_cursor_column(lines[-1])
-    return end_of_same_kind(lines, place, is_big=is_big)
+    return end_of_character_run(lines, place, is_big=is_big)
 
 
-def previous_word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
+def previous_word_end(lines: TextLines, at: TextPosition, *, is_big: bool) -> TextPosition:
     """Returns the position of the last character of the word before the given position."""
-    place: Position | None = start_of_same_kind(lines, at, is_big=is_big)
-    if character_kind(lines, at, is_big=is_big) not in (BLANK_KIND, EMPTY_LINE_KIND):
+    place: TextPosition | None = start_of_character_run(lines, at, is_big=is_big)
+    if vi_character_kind(lines, at, is_big=is_big) not in (BLANK_KIND, EMPTY_LINE_KIND):
         place = previous_cursor_position(lines, place) if place is not None else None
-    elif character_kind(lines, at, is_big=is_big) == EMPTY_LINE_KIND:
+    elif vi_character_kind(lines, at, is_big=is_big) == EMPTY_LINE_KIND:
         place = previous_cursor_position(lines, at)
     return _skip_kinds(lines, place, previous_cursor_position, (BLANK_KIND,), is_big=is_big) or (0, 0)
 
 
-def start_of_same_kind(lines: Lines, at: Position, *, is_big: bool) -> Position:
+def start_of_character_run(lines: TextLines, at: TextPosition, *, is_big: bool) -> TextPosition:
     """Returns the start of the run of characters of the same kind (word, sign, space) that contains the position."""
     return _boundary_of_same_kind(lines, at, previous_cursor_position, is_big=is_big)
 
 
-def end_of_same_kind(lines: Lines, at: Position, *, is_big: bool) -> Position:
+def end_of_character_run(lines: TextLines, at: TextPosition, *, is_big: bool) -> TextPosition:
     """Returns the last position of the run of characters of the same kind (word, sign, space) that contains the
     position."""
     return _boundary_of_same_kind(lines, at, next_cursor_position, is_big=is_big)
 
 
-def _boundary_of_same_kind(lines: Lines, at: Position, step: StepPosition, *, is_big: bool) -> Position:
-    kind = character_kind(lines, at, is_big=is_big)
+def _boundary_of_same_kind(
+    lines: TextLines, at: TextPosition, step: PositionStep, *, is_big: bool
+) -> TextPosition:
+    kind = vi_character_kind(lines, at, is_big=is_big)
     while (place := step(lines, at)) is not None and place[0] == at[0]:
-        if character_kind(lines, place, is_big=is_big) != kind:
+        if vi_character_kind(lines, place, is_big=is_big) != kind:
             break
         at = place
     return at
 
 
 def _skip_kinds(
-    lines: Lines, place: Position | None, step: StepPosition, kinds: Sequence[CharacterKind], *, is_big: bool
-) -> Position | None:
+    lines: TextLines,
+    place: TextPosition | None,
+    step: PositionStep,
+    kinds: Sequence[CharacterKind],
+    *,
+    is_big: bool,
+) -> TextPosition | None:
     """Steps from a position past all characters of the given kinds; returns the first other one, None if there is
     none."""
-    while place is not None and character_kind(lines, place, is_big=is_big) in kinds:
+    while place is not None and vi_character_kind(lines, place, is_big=is_big) in kinds:
         place = step(lines, place)
     return place
 
 
-def repeat_step(step: Callable[[Position], Position], at: Position, count: int) -> Position:
+def repeat_position_step(
+    step: Callable[[TextPosition], TextPosition], at: TextPosition, count: int
+) -> TextPosition:
     for _ in range(count):
         following = step(at)
         if following == at:
@@ -157,34 +166,34 @@ def repeat_step(step: Callable[[Position], Position], at: Position, count: int) 
 # -- within the line, and beyond -----------------------------------------------------------------------------
 
 
-def step_left(lines: Lines, at: Position, count: int) -> Position:
-    return repeat_step(
+def position_to_the_left(lines: TextLines, at: TextPosition, count: int) -> TextPosition:
+    return repeat_position_step(
         lambda place: (place[0], grapheme_boundary_before(lines[place[0]], place[1])), at, count
     )
 
 
-def step_right(lines: Lines, at: Position, count: int) -> Position:
+def position_to_the_right(lines: TextLines, at: TextPosition, count: int) -> TextPosition:
     """Returns the position `count` characters to the right, at most the end of the line, which only changes can
     reach."""
-    return repeat_step(
+    return repeat_position_step(
         lambda place: (place[0], grapheme_boundary_after(lines[place[0]], place[1])), at, count
     )
 
 
-class FindMotion(NamedTuple):
+class ViFindMotion(NamedTuple):
     """A vi motion that finds a character in the line (`f`, `t`, `F`, `T`), with that character."""
 
     kind: str
     char: str
 
     @property
-    def reversed_direction(self) -> "FindMotion":
-        return FindMotion(self.kind.swapcase(), self.char)
+    def reversed_direction(self) -> "ViFindMotion":
+        return ViFindMotion(self.kind.swapcase(), self.char)
 
 
-def find_character(
-    lines: Lines, at: Position, wanted: FindMotion, count: int, *, is_again: bool = False
-) -> MotionTarget | None:
+def find_character_in_line(
+    lines: TextLines, at: TextPosition, wanted: ViFindMotion, count: int, *, is_again: bool = False
+) -> ViMotionTarget | None:
     """Returns the target of vi's `f`, `t`, `F` or `T` in the line; None if the character does not occur. `is_again`: a
     repeated `t` skips the character before which it stopped."""
     row, column = at
@@ -207,10 +216,12 @@ def find_character(
             return None
     if is_till:
         found = grapheme_boundary_before(line, found) if wanted.kind == "t" else found + len(char)
-    return MotionTarget((row, found), is_inclusive=wanted.kind in "ft")
+    return ViMotionTarget((row, found), is_inclusive=wanted.kind in "ft")
 
 
-def find_paragraph_boundary(lines: Lines, at: Position, count: int, *, is_forward: bool) -> Position:
+def find_paragraph_boundary(
+    lines: TextLines, at: TextPosition, count: int, *, is_forward: bool
+) -> TextPosition:
     """Returns the next or previous blank line around a paragraph; the end of the text if there is
     none."""
     row, step = at[0], 1 if is_forward else -1
@@ -224,7 +235,7 @@ def find_paragraph_boundary(lines: Lines, at: Position, count: int, *, is_forwar
     return (row, 0) if row < len(lines) else (len(lines) - 1, len(lines[-1]))
 
 
-def find_matching_bracket(lines: Lines, at: Position) -> Position | None:
+def find_matching_bracket(lines: TextLines, at: TextPosition) -> TextPosition | None:
     """Returns the position of the bracket that matches the one at the cursor, or the next bracket in its line (vi's
     `%`)."""
     row, column = at
@@ -233,12 +244,12 @@ def find_matching_bracket(lines: Lines, at: Position) -> Position | None:
     if begin < 0:
         return None
     char = line[begin]
-    if char in _CLOSING_BY_OPENING:
-        return find_unmatched_closing(lines, (row, begin + 1), char, _CLOSING_BY_OPENING[char])
-    return find_unmatched_opening(lines, (row, begin), _OPENING_BY_CLOSING[char], char)
+    if char in _VI_CLOSING_BRACKET_BY_OPENING:
+        return find_unmatched_closing(lines, (row, begin + 1), char, _VI_CLOSING_BRACKET_BY_OPENING[char])
+    return find_unmatched_opening(lines, (row, begin), _OPENING_BRACKET_BY_CLOSING[char], char)
 
 
-def find_unmatched_closing(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
+def find_unmatched_closing(lines: TextLines, at: TextPosition, begin: str, close: str) -> TextPosition | None:
     """Returns the position of the first closing bracket from here on whose opening bracket is before here."""
     rows = range(at[0], len(lines))
     return _find_first_unmatched(
@@ -246,7 +257,7 @@ def find_unmatched_closing(lines: Lines, at: Position, begin: str, close: str) -
     )
 
 
-def find_unmatched_opening(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
+def find_unmatched_opening(lines: TextLines, at: TextPosition, begin: str, close: str) -> TextPosition | None:
     """Returns the position of the last opening bracket before here that is not closed yet."""
     rows = range(at[0], -1, -1)
     ends = ((row, at[1] if row == at[0] else len(lines[row])) for row in rows)
@@ -254,8 +265,8 @@ def find_unmatched_opening(lines: Lines, at: Position, begin: str, close: str) -
 
 
 def _find_first_unmatched(
-    lines: Lines, ways: Iterable[tuple[int, range]], other: str, wanted: str
-) -> Position | None:
+    lines: TextLines, ways: Iterable[tuple[int, range]], other: str, wanted: str
+) -> TextPosition | None:
     """Returns the first wanted bracket without a partner, in the given order of rows and columns; None if there is
     none."""
     depth = 0

@@ -4,12 +4,12 @@ overwritten lines resolved."""
 import re
 from collections.abc import Sequence
 
-from tools.patterns import late
-from tools.results import ColouredSpan
-from widgets.transcript.leaves.leaf import StyleRun
+from tools.lazy_patterns import lazy_regex
+from tools.tool_result_values import ColouredSpan
+from widgets.transcript.leaves.layout_leaf import StyleRun
 from widgets.transcript.leaves.safe_text import clean
 
-_SEQUENCE = late(
+_ANSI_SEQUENCE_PATTERN = lazy_regex(
     r"\x1b\[([0-9;:]*)m"
     r"|\x1b\[[0-?]*[ -/]*[@-~]"
     r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"
@@ -17,27 +17,27 @@ _SEQUENCE = late(
     r"|\x9b[0-?]*[ -/]*[@-~]",
     re.DOTALL,
 )
-_COLOUR_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-_OVERWRITTEN = late(r"[^\n]*\r(?!\n|$)", re.MULTILINE)
-_BACKSPACE = late(r"[^\n\x08]\x08")
+_ANSI_COLOUR_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+_OVERWRITTEN_TEXT_PATTERN = lazy_regex(r"[^\n]*\r(?!\n|$)", re.MULTILINE)
+_BACKSPACED_CHARACTER_PATTERN = lazy_regex(r"[^\n\x08]\x08")
 
 
 def parse_ansi(text: str) -> tuple[str, list[StyleRun]]:
     """Converts a program's output to the plain text that a terminal would show, and the style runs for its colours."""
     text = text.replace("\r\n", "\n")
     if "\r" in text:
-        text = _OVERWRITTEN.sub("", text)
+        text = _OVERWRITTEN_TEXT_PATTERN.sub("", text)
     for _ in range(3):
         if "\x08" not in text:
             break
-        text = _BACKSPACE.sub("", text)
+        text = _BACKSPACED_CHARACTER_PATTERN.sub("", text)
     if "\x1b" not in text and "\x9b" not in text:
         return clean(text), []
     parts: list[str] = []
     runs: list[StyleRun] = []
-    pen = _Pen()
+    pen = _AnsiTextStyle()
     at = size = 0
-    for match in _SEQUENCE.finditer(text):
+    for match in _ANSI_SEQUENCE_PATTERN.finditer(text):
         size = _append_text(parts, runs, clean(text[at : match.start()]), pen.key, size)
         if match.group(1) is not None:
             pen.apply_codes(match.group(1))
@@ -59,7 +59,7 @@ def _append_text(parts: list[str], runs: list[StyleRun], text: str, key: str, at
     return at + len(text)
 
 
-class _Pen:
+class _AnsiTextStyle:
     def __init__(self) -> None:
         self.key = "output"
         self._reset()
@@ -95,13 +95,13 @@ class _Pen:
             case 49:
                 self._background = ""
             case _ if 30 <= code <= 37:
-                self._color = _COLOUR_NAMES[code - 30]
+                self._color = _ANSI_COLOUR_NAMES[code - 30]
             case _ if 90 <= code <= 97:
-                self._color = f"bright-{_COLOUR_NAMES[code - 90]}"
+                self._color = f"bright-{_ANSI_COLOUR_NAMES[code - 90]}"
             case _ if 40 <= code <= 47:
-                self._background = _COLOUR_NAMES[code - 40]
+                self._background = _ANSI_COLOUR_NAMES[code - 40]
             case _ if 100 <= code <= 107:
-                self._background = f"bright-{_COLOUR_NAMES[code - 100]}"
+                self._background = f"bright-{_ANSI_COLOUR_NAMES[code - 100]}"
         return 1
 
     def _apply_extended_color(self, code: int, rest: list[int]) -> int:
@@ -120,9 +120,9 @@ class _Pen:
 
 def _indexed_color_name(index: int) -> str:
     if index < 8:
-        return _COLOUR_NAMES[index]
+        return _ANSI_COLOUR_NAMES[index]
     if index < 16:
-        return f"bright-{_COLOUR_NAMES[index - 8]}"
+        return f"bright-{_ANSI_COLOUR_NAMES[index - 8]}"
     if index < 232:
         red, rest = divmod(index - 16, 36)
         green, blue = divmod(rest, 6)
@@ -137,10 +137,10 @@ def _nearest_color(red: int, green: int, blue: int) -> str:
     if strongest < 60:
         return "bright-black"
     bits = (red > strongest * 0.6) | (green > strongest * 0.6) << 1 | (blue > strongest * 0.6) << 2
-    return f"bright-{_COLOUR_NAMES[bits]}" if strongest > 200 else _COLOUR_NAMES[bits]
+    return f"bright-{_ANSI_COLOUR_NAMES[bits]}" if strongest > 200 else _ANSI_COLOUR_NAMES[bits]
 
 
-_SGR_CODE = late(r"[\d;:]{1,24}")
+_SGR_CODE_PATTERN = lazy_regex(r"[\d;:]{1,24}")
 
 
 def add_ansi_colours(text: str, spans: Sequence[ColouredSpan]) -> str:
@@ -152,7 +152,7 @@ def add_ansi_colours(text: str, spans: Sequence[ColouredSpan]) -> str:
         if (
             not 0 <= span.line < len(lines)
             or not 0 <= span.start < span.end
-            or not _SGR_CODE.fullmatch(span.sgr)
+            or not _SGR_CODE_PATTERN.fullmatch(span.sgr)
         ):
             continue
         line = lines[span.line]

@@ -5,7 +5,7 @@ from typing import NamedTuple, assert_never
 
 import msgspec
 
-from tools.results import (
+from tools.tool_result_values import (
     Block,
     Card,
     CommandBlock,
@@ -21,17 +21,17 @@ from tools.results import (
     TreeNode,
 )
 from widgets.transcript.leaves import ansi_text
-from widgets.transcript.leaves.code import CodeLeaf
+from widgets.transcript.leaves.code_leaf import CodeLeaf
 from widgets.transcript.leaves.diff_leaf import DiffLeaf
-from widgets.transcript.leaves.highlight import language_of
-from widgets.transcript.leaves.leaf import Leaf, OneLine, Piece, StyleRun
-from widgets.transcript.leaves.picture_leaf import PictureLeaf
+from widgets.transcript.leaves.highlight import language_of_file
+from widgets.transcript.leaves.image_leaf import ImageLeaf
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf, OneLineLeaf, StyledPiece, StyleRun
 from widgets.transcript.leaves.safe_text import clean
-from widgets.transcript.leaves.table_leaf import Cell, TableLeaf
+from widgets.transcript.leaves.table_leaf import TableCell, TableLeaf
 from widgets.transcript.markdown.markdown_stream import parse_bounded
 
-_CHUNK_LINES = 400
-MAX_PREVIEWED_PARTS = 3
+_OUTPUT_CHUNK_LINES = 400
+MAX_PREVIEWED_CARD_PARTS = 3
 """The number of parts of a card that a preview shows."""
 
 
@@ -39,7 +39,7 @@ MAX_REASON_LINES, MAX_REASON_CHARS = 3, 400
 """The limits of a failed call's reason that is shown in a closed card."""
 
 
-class TextLimit(NamedTuple):
+class DrawnTextLimit(NamedTuple):
     """The maximum number of lines and characters of a tool result that are drawn; a note counts what is
     left out."""
 
@@ -47,20 +47,20 @@ class TextLimit(NamedTuple):
     characters: int
 
 
-PREVIEW_LIMIT = TextLimit(8, 20_000)
-DIFF_PREVIEW_LIMIT = TextLimit(12, 20_000)
-OUTPUT_TAIL_LIMIT = TextLimit(5, 20_000)
+CARD_PREVIEW_LIMIT = DrawnTextLimit(8, 20_000)
+CARD_DIFF_PREVIEW_LIMIT = DrawnTextLimit(12, 20_000)
+COMMAND_OUTPUT_TAIL_LIMIT = DrawnTextLimit(5, 20_000)
 """The limit for a command's output, of which the last lines are shown."""
-OPEN_CARD_LIMIT = TextLimit(200, 100_000)
-SEARCHED_CARD_LIMIT = TextLimit(3_000, 400_000)
+OPEN_CARD_LIMIT = DrawnTextLimit(200, 100_000)
+SEARCHED_CARD_LIMIT = DrawnTextLimit(3_000, 400_000)
 """The limit for a result in which a search found something."""
-RUNNING_OUTPUT_LIMIT = TextLimit(12, 100_000)
+RUNNING_OUTPUT_LIMIT = DrawnTextLimit(12, 100_000)
 """The limit for a running command's output when it is fully opened."""
-FULL_SCREEN_LIMIT = TextLimit(50_000, 2_000_000)
+FULL_SCREEN_CARD_LIMIT = DrawnTextLimit(50_000, 2_000_000)
 """The limit on a separate screen."""
 
 
-class FileLeaf(CodeLeaf):
+class FileContentLeaf(CodeLeaf):
     """A unit of layout with the code of a file and its line numbers."""
 
     __slots__ = ("_digits", "_numbers", "first_line")
@@ -81,14 +81,14 @@ class FileLeaf(CodeLeaf):
             self._numbers.append(number if starts_line else 0)
         return rows
 
-    def pieces(self, row: int) -> list[Piece]:
+    def pieces(self, row: int) -> list[StyledPiece]:
         start, end = self._rows[row]
-        label = Piece(f"{self._numbers[row] or '':>{self._digits}} ", "dim|code")
+        label = StyledPiece(f"{self._numbers[row] or '':>{self._digits}} ", "dim|code")
         text = self._text_pieces(start, start + len(self.plain[start:end].rstrip(" ")))
         return [*self._before(row), label, *text]
 
 
-def failure_reason(card: Card) -> str:
+def card_failure_reason(card: Card) -> str:
     """Returns the first lines of a failed call's error; empty if the card shows a command's output."""
     if any(isinstance(block, CommandBlock) for block in card.blocks):
         return ""
@@ -96,15 +96,15 @@ def failure_reason(card: Card) -> str:
     return "\n".join(text.strip().split("\n")[:MAX_REASON_LINES])[:MAX_REASON_CHARS]
 
 
-def draw_preview(card: Card) -> list[Leaf]:
+def draw_card_preview(card: Card) -> list[LayoutLeaf]:
     """Draws the short form of a card's content: its first lines, or the last lines of a command's output."""
-    leaves = _draw_blocks(card, card.blocks[:MAX_PREVIEWED_PARTS], _draw_part_preview)
-    if (others := len(card.blocks) - MAX_PREVIEWED_PARTS) > 0:
-        leaves.append(Leaf(f"… {others} more below", key="hint", link="toggle"))
+    leaves = _draw_blocks(card, card.blocks[:MAX_PREVIEWED_CARD_PARTS], _draw_part_preview)
+    if (others := len(card.blocks) - MAX_PREVIEWED_CARD_PARTS) > 0:
+        leaves.append(LayoutLeaf(f"… {others} more below", key="hint", link="toggle"))
     return link_omissions_to_card(leaves)
 
 
-def link_omissions_to_card(leaves: list[Leaf]) -> list[Leaf]:
+def link_omissions_to_card(leaves: list[LayoutLeaf]) -> list[LayoutLeaf]:
     """Makes the rows that say how much is omitted open the card in place when clicked, instead of a separate screen."""
     for leaf in leaves:
         if leaf.link == "full":
@@ -112,74 +112,76 @@ def link_omissions_to_card(leaves: list[Leaf]) -> list[Leaf]:
     return leaves
 
 
-def _draw_blocks(card: Card, blocks: Iterable[Block], draw_one: Callable[[Block], list[Leaf]]) -> list[Leaf]:
+def _draw_blocks(
+    card: Card, blocks: Iterable[Block], draw_one: Callable[[Block], list[LayoutLeaf]]
+) -> list[LayoutLeaf]:
     """Draws the parts of a card with blank rows between them; if it has changes of several files, each gets the file's
     name above."""
     names_files = sum(isinstance(block, DiffBlock) for block in card.blocks) > 1
-    leaves: list[Leaf] = []
+    leaves: list[LayoutLeaf] = []
     for block in blocks:
         drawn = draw_one(block)
         if names_files and isinstance(block, DiffBlock):
-            drawn = [Leaf(clean(block.path), key="path"), *drawn]
+            drawn = [LayoutLeaf(clean(block.path), key="path"), *drawn]
         if leaves and drawn:
             drawn[0].blank = max(drawn[0].blank, 1)
         leaves.extend(drawn)
     return leaves
 
 
-def _draw_part_preview(block: Block) -> list[Leaf]:
+def _draw_part_preview(block: Block) -> list[LayoutLeaf]:
     if isinstance(block, CommandBlock):
-        return draw_output(
+        return draw_program_output(
             ansi_text.add_ansi_colours(block.output, block.colours),
             tail=True,
-            limit=OUTPUT_TAIL_LIMIT,
+            limit=COMMAND_OUTPUT_TAIL_LIMIT,
             is_cut=block.is_cut,
         )
     if isinstance(block, DiffBlock):
-        return draw_part(block, DIFF_PREVIEW_LIMIT, OUTPUT_TAIL_LIMIT)
+        return draw_card_part(block, CARD_DIFF_PREVIEW_LIMIT, COMMAND_OUTPUT_TAIL_LIMIT)
     if isinstance(block, MarkdownBlock):
-        text, left_out = _cut_to_limit(block.text.strip(), PREVIEW_LIMIT, tail=False)
+        text, left_out = _cut_to_limit(block.text.strip(), CARD_PREVIEW_LIMIT, tail=False)
         return parse_bounded(clean(text)) + ([_omission_note(left_out, "below")] if left_out else [])
     if isinstance(block, TableBlock):
-        left_out = len(block.rows) - PREVIEW_LIMIT.lines
-        drawn = draw_part(
-            msgspec.structs.replace(block, rows=block.rows[: PREVIEW_LIMIT.lines]),
-            PREVIEW_LIMIT,
-            OUTPUT_TAIL_LIMIT,
+        left_out = len(block.rows) - CARD_PREVIEW_LIMIT.lines
+        drawn = draw_card_part(
+            msgspec.structs.replace(block, rows=block.rows[: CARD_PREVIEW_LIMIT.lines]),
+            CARD_PREVIEW_LIMIT,
+            COMMAND_OUTPUT_TAIL_LIMIT,
         )
         return drawn + ([_omission_note(left_out, "below")] if left_out > 0 else [])
-    return draw_part(block, PREVIEW_LIMIT, OUTPUT_TAIL_LIMIT)
+    return draw_card_part(block, CARD_PREVIEW_LIMIT, COMMAND_OUTPUT_TAIL_LIMIT)
 
 
-def preview_omits_text(card: Card) -> bool:
+def card_preview_omits_text(card: Card) -> bool:
     """Returns whether the short form of a card leaves anything out, so that opening it shows more."""
     return any(
         isinstance(block, CommandBlock) and "\n" in block.command.strip() for block in card.blocks
-    ) or any(leaf.link == "toggle" for leaf in draw_preview(card))
+    ) or any(leaf.link == "toggle" for leaf in draw_card_preview(card))
 
 
-def draw_body(
+def draw_card_body(
     card: Card, *, is_running: bool = False, is_whole: bool = False, is_searched: bool = False
-) -> list[Leaf]:
+) -> list[LayoutLeaf]:
     """Draws the content of an opened card, without its header."""
-    limit = FULL_SCREEN_LIMIT if is_whole else SEARCHED_CARD_LIMIT if is_searched else OPEN_CARD_LIMIT
+    limit = FULL_SCREEN_CARD_LIMIT if is_whole else SEARCHED_CARD_LIMIT if is_searched else OPEN_CARD_LIMIT
     tail = RUNNING_OUTPUT_LIMIT if is_running and not is_whole else limit
-    return _draw_blocks(card, card.blocks, lambda block: draw_part(block, limit, tail))
+    return _draw_blocks(card, card.blocks, lambda block: draw_card_part(block, limit, tail))
 
 
-def draw_without_code(card: Card, lines: int) -> list[Leaf]:
+def draw_python_cell_results(card: Card, lines: int) -> list[LayoutLeaf]:
     """Draws the content of a closed Python cell: its results without the code, with at most `lines` lines each."""
     limit = OPEN_CARD_LIMIT._replace(lines=lines)
     parts = (part for part in card.blocks if not isinstance(part, FileBlock))
-    return link_omissions_to_card([leaf for part in parts for leaf in draw_part(part, limit, limit)])
+    return link_omissions_to_card([leaf for part in parts for leaf in draw_card_part(part, limit, limit)])
 
 
-def draw_part(block: Block, limit: TextLimit, tail: TextLimit) -> list[Leaf]:
+def draw_card_part(block: Block, limit: DrawnTextLimit, tail: DrawnTextLimit) -> list[LayoutLeaf]:
     """Draws one part of a card, such as a diff, a list or output. `tail`: the limit for output that is shown from its
     end."""
     match block:
         case TextBlock():
-            return draw_output(block.text, tail=block.tail, limit=tail if block.tail else limit)
+            return draw_program_output(block.text, tail=block.tail, limit=tail if block.tail else limit)
         case MarkdownBlock():
             return parse_bounded(clean(block.text))
         case FileBlock():
@@ -191,46 +193,46 @@ def draw_part(block: Block, limit: TextLimit, tail: TextLimit) -> list[Leaf]:
         case ListBlock():
             return _draw_list(block, limit) + _note_leaves(block.note)
         case TreeBlock():
-            return draw_output(
-                "\n".join(line for root in block.roots for line in tree_lines(root)), limit=limit
+            return draw_program_output(
+                "\n".join(line for root in block.roots for line in format_tree_lines(root)), limit=limit
             )
         case MapBlock():
             return _draw_map(block, limit)
         case ImageBlock():
-            return [PictureLeaf(block, is_large=limit is FULL_SCREEN_LIMIT)]
+            return [ImageLeaf(block, is_large=limit is FULL_SCREEN_CARD_LIMIT)]
         case TableBlock():
-            rows = [[Cell(clean(cell)) for cell in row] for row in (block.header, *block.rows)]
+            rows = [[TableCell(clean(cell)) for cell in row] for row in (block.header, *block.rows)]
             return [TableLeaf(rows, [])]
         case _:
             assert_never(block)
 
 
-def draw_output(
-    text: str, *, tail: bool = False, limit: TextLimit = OPEN_CARD_LIMIT, is_cut: bool = False
-) -> list[Leaf]:
+def draw_program_output(
+    text: str, *, tail: bool = False, limit: DrawnTextLimit = OPEN_CARD_LIMIT, is_cut: bool = False
+) -> list[LayoutLeaf]:
     """Draws a program's output, cut to a limit; a row says how much is left out. `is_cut`: the program's earlier output
     is already missing."""
     text, left_out = _cut_to_limit(text.rstrip("\n"), limit, tail=tail)
     if not text:
         return []
     plain, runs = ansi_text.parse_ansi(text)
-    leaves: list[Leaf] = [*_split_output(plain, runs)]
+    leaves: list[LayoutLeaf] = [*_split_output(plain, runs)]
     if left_out:
         leaves.insert(
             0 if tail else len(leaves), _omission_note(left_out, "above" if tail else "below", is_cut)
         )
     elif is_cut:
-        leaves.insert(0, Leaf("… beginning omitted", key="hint"))
+        leaves.insert(0, LayoutLeaf("… beginning omitted", key="hint"))
     return leaves
 
 
-def _omission_note(count: int, where: str, is_least: bool = False) -> Leaf:
+def _omission_note(count: int, where: str, is_least: bool = False) -> LayoutLeaf:
     over = "over " if is_least else ""
     lines = "line" if count == 1 else "lines"
-    return Leaf(f"… {over}{count:,} more {lines} {where}", key="hint", link="full")
+    return LayoutLeaf(f"… {over}{count:,} more {lines} {where}", key="hint", link="full")
 
 
-def _cut_to_limit(text: str, limit: TextLimit, *, tail: bool) -> tuple[str, int]:
+def _cut_to_limit(text: str, limit: DrawnTextLimit, *, tail: bool) -> tuple[str, int]:
     if len(text) <= limit.characters and text.count("\n") < limit.lines:
         return text, 0
     kept = text[-limit.characters :] if tail else text[: limit.characters]
@@ -240,30 +242,30 @@ def _cut_to_limit(text: str, limit: TextLimit, *, tail: bool) -> tuple[str, int]
     return kept, max(1, text.count("\n") - kept.count("\n"))
 
 
-def _split_output(plain: str, runs: list[StyleRun]) -> list[Leaf]:
+def _split_output(plain: str, runs: list[StyleRun]) -> list[LayoutLeaf]:
     """Splits a program's output into leaves of bounded size, so that a change at the end lays out only the last one."""
-    if plain.count("\n") < _CHUNK_LINES:
-        return [Leaf(plain, runs, key="output")]
+    if plain.count("\n") < _OUTPUT_CHUNK_LINES:
+        return [LayoutLeaf(plain, runs, key="output")]
     leaves = []
     at = 0
     lines = plain.split("\n")
-    for first in range(0, len(lines), _CHUNK_LINES):
-        part = "\n".join(lines[first : first + _CHUNK_LINES])
+    for first in range(0, len(lines), _OUTPUT_CHUNK_LINES):
+        part = "\n".join(lines[first : first + _OUTPUT_CHUNK_LINES])
         end = at + len(part)
         inner = [(max(a, at) - at, min(b, end) - at, key) for a, b, key in runs if b > at and a < end]
-        leaves.append(Leaf(part, inner, key="output"))
+        leaves.append(LayoutLeaf(part, inner, key="output"))
         at = end + 1
     return leaves
 
 
-def _note_leaves(note: str) -> list[Leaf]:
-    return [Leaf(clean(note), key="hint")] if note else []
+def _note_leaves(note: str) -> list[LayoutLeaf]:
+    return [LayoutLeaf(clean(note), key="hint")] if note else []
 
 
-def _draw_list(block: ListBlock, limit: TextLimit) -> list[Leaf]:
+def _draw_list(block: ListBlock, limit: DrawnTextLimit) -> list[LayoutLeaf]:
     text = "\n".join(block.items)
     if not block.marks or clean(text) != text:
-        return draw_output(text, limit=limit) if block.items else []
+        return draw_program_output(text, limit=limit) if block.items else []
     text, left_out = _cut_to_limit(text, limit, tail=False)
     begins = [0]
     for item in block.items:
@@ -273,30 +275,32 @@ def _draw_list(block: ListBlock, limit: TextLimit) -> list[Leaf]:
     return [*leaves, _omission_note(left_out, "below")] if left_out else leaves
 
 
-def _draw_file(block: FileBlock, limit: TextLimit) -> list[Leaf]:
-    if block.folds and limit is not FULL_SCREEN_LIMIT and block.text.count("\n") > block.folds + 1:
-        limit = TextLimit(block.folds, limit.characters)
+def _draw_file(block: FileBlock, limit: DrawnTextLimit) -> list[LayoutLeaf]:
+    if block.folds and limit is not FULL_SCREEN_CARD_LIMIT and block.text.count("\n") > block.folds + 1:
+        limit = DrawnTextLimit(block.folds, limit.characters)
     text, left_out = _cut_to_limit(block.text.removesuffix("\n"), limit, tail=False)
     left_out += block.more
-    leaves: list[Leaf] = [FileLeaf(clean(text), language_of(block.path), block.first_line)]
+    leaves: list[LayoutLeaf] = [FileContentLeaf(clean(text), language_of_file(block.path), block.first_line)]
     if left_out:
         leaves.append(_omission_note(left_out, "below"))
     return leaves + _note_leaves(block.note)
 
 
-def _draw_diff(block: DiffBlock, limit: TextLimit) -> list[Leaf]:
+def _draw_diff(block: DiffBlock, limit: DrawnTextLimit) -> list[LayoutLeaf]:
     if not block.diff.strip():
         return []
     head, found, hunks = block.diff.partition("@@")
-    text, left_out = _cut_to_limit(found + hunks, TextLimit(limit.lines + 1, limit.characters), tail=False)
+    text, left_out = _cut_to_limit(
+        found + hunks, DrawnTextLimit(limit.lines + 1, limit.characters), tail=False
+    )
     left_out += block.more
-    leaves: list[Leaf] = [DiffLeaf(clean(head + text), language_of(block.path))]
+    leaves: list[LayoutLeaf] = [DiffLeaf(clean(head + text), language_of_file(block.path))]
     return [*leaves, _omission_note(left_out, "below")] if left_out else leaves
 
 
-def _draw_command(block: CommandBlock, limit: TextLimit) -> list[Leaf]:
-    leaves: list[Leaf] = [CodeLeaf(clean(block.command), "bash", first="$ ", rest="  ")]
-    leaves += draw_output(
+def _draw_command(block: CommandBlock, limit: DrawnTextLimit) -> list[LayoutLeaf]:
+    leaves: list[LayoutLeaf] = [CodeLeaf(clean(block.command), "bash", first="$ ", rest="  ")]
+    leaves += draw_program_output(
         ansi_text.add_ansi_colours(block.output, block.colours), tail=True, limit=limit, is_cut=block.is_cut
     )
     ending = []
@@ -305,11 +309,11 @@ def _draw_command(block: CommandBlock, limit: TextLimit) -> list[Leaf]:
     if block.note and block.note != f"Command exited with code {block.exit_code}":
         ending.append(clean(block.note))  # the model's note is shown as a number here
     if ending:
-        leaves.append(Leaf(" · ".join(ending), key="note-error" if block.exit_code else "hint"))
+        leaves.append(LayoutLeaf(" · ".join(ending), key="note-error" if block.exit_code else "hint"))
     return leaves
 
 
-def tree_lines(root: TreeNode) -> list[str]:
+def format_tree_lines(root: TreeNode) -> list[str]:
     lines = [clean(root.label)]
     open_nodes: list[tuple[TreeNode, str, bool]] = []
 
@@ -326,15 +330,15 @@ def tree_lines(root: TreeNode) -> list[str]:
     return lines
 
 
-def _draw_map(block: MapBlock, limit: TextLimit) -> list[Leaf]:
+def _draw_map(block: MapBlock, limit: DrawnTextLimit) -> list[LayoutLeaf]:
     """Draws a file map as the model got it, with its symbols as links; as a list of symbols if the text does not name
     them."""
     if not block.symbols:
-        return draw_output(block.text, limit=limit)
+        return draw_program_output(block.text, limit=limit)
     named = {symbol.row: index for index, symbol in enumerate(block.symbols) if symbol.row >= 0}
     if not named:
         return _draw_symbols(block, limit)
-    leaves: list[Leaf] = []
+    leaves: list[LayoutLeaf] = []
     lines = clean(block.text).split("\n")
     if limit is OPEN_CARD_LIMIT:  # the model's part of a file has a separate limit
         limit = SEARCHED_CARD_LIMIT
@@ -343,17 +347,17 @@ def _draw_map(block: MapBlock, limit: TextLimit) -> list[Leaf]:
             kind, _, rest = line.lstrip().partition(" ")
             indent = line[: len(line) - len(line.lstrip())]
             parts = [(indent, "output"), (f"{kind} ", "syntax-keyword|page"), (rest, "output")]
-            leaves.append(OneLine(parts, flexible=2, link=f"symbol {named[row]}"))
+            leaves.append(OneLineLeaf(parts, flexible=2, link=f"symbol {named[row]}"))
         else:
-            leaves.append(OneLine([(line, "dim")], flexible=0))
+            leaves.append(OneLineLeaf([(line, "dim")], flexible=0))
     if (left_out := len(lines) - limit.lines) > 0:
         leaves.append(_omission_note(left_out, "below"))
     return leaves
 
 
-def _draw_symbols(block: MapBlock, limit: TextLimit) -> list[Leaf]:
+def _draw_symbols(block: MapBlock, limit: DrawnTextLimit) -> list[LayoutLeaf]:
     digits = max(len(f"{symbol.first_line}-{symbol.last_line}") for symbol in block.symbols)
-    leaves: list[Leaf] = []
+    leaves: list[LayoutLeaf] = []
     for index, symbol in enumerate(block.symbols[: limit.lines]):
         span = f"{symbol.first_line}-{symbol.last_line}"
         indent = "  " * min(symbol.depth, 12)
@@ -363,7 +367,7 @@ def _draw_symbols(block: MapBlock, limit: TextLimit) -> list[Leaf]:
             (f"{clean(symbol.kind)} " if symbol.kind else "", "syntax-keyword|page"),
             (clean(symbol.label.replace("\n", " ")), "output"),
         ]
-        leaves.append(OneLine(parts, flexible=3, link=f"symbol {index}"))
+        leaves.append(OneLineLeaf(parts, flexible=3, link=f"symbol {index}"))
     if (left_out := len(block.symbols) - limit.lines) > 0:
         leaves.append(_omission_note(left_out, "below"))
     return leaves

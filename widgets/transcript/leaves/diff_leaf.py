@@ -7,15 +7,15 @@ from bisect import bisect_right
 from itertools import pairwise
 from operator import attrgetter
 
-from tools.diff_lines import find_changed_words, parse_diff
-from widgets.transcript.leaves.code import ColouredWindows
-from widgets.transcript.leaves.leaf import Leaf, Piece, StyleRun
-from widgets.transcript.leaves.safe_text import cells, wrap
+from tools.diff_lines import find_changed_words, parse_unified_diff
+from widgets.transcript.leaves.code_leaf import WindowedSyntaxColours
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf, StyledPiece, StyleRun
+from widgets.transcript.leaves.safe_text import cells, wrap_line_into_ranges
 
-SIDE_BY_SIDE_MIN_WIDTH = 116
+SIDE_BY_SIDE_DIFF_MIN_WIDTH = 116
 
 
-class DiffLeaf(Leaf):
+class DiffLeaf(LayoutLeaf):
     """A unit of layout with a unified diff: side by side in wide views where no line is too wide for that."""
 
     __slots__ = (
@@ -31,7 +31,7 @@ class DiffLeaf(Leaf):
     )
 
     def __init__(self, diff: str, language: str) -> None:
-        plain, self.lines = parse_diff(diff)
+        plain, self.lines = parse_unified_diff(diff)
         super().__init__(plain, key="output")
         self.language = language
         self._numbers = len(str(max(self.lines[-1].old_line, self.lines[-1].new_line))) if self.lines else 1
@@ -42,10 +42,10 @@ class DiffLeaf(Leaf):
         """For each row: line on the left (or the only one), its wrapped row, line on the right, its wrapped row."""
         self._wraps: dict[int, list[tuple[int, int]]] = {}
         self._word_spans: dict[int, list[tuple[int, int]]] = {}
-        self._windows = ColouredWindows(plain, language)
+        self._windows = WindowedSyntaxColours(plain, language)
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
-        self._is_split = width >= SIDE_BY_SIDE_MIN_WIDTH and any(line.kind == "-" for line in self.lines)
+        self._is_split = width >= SIDE_BY_SIDE_DIFF_MIN_WIDTH and any(line.kind == "-" for line in self.lines)
         self._is_split = self._is_split and self._widest_line <= self._text_room(width)
         self._drawn = []
         self._wraps = {}
@@ -99,15 +99,15 @@ class DiffLeaf(Leaf):
         spans = self._wraps.get(index)
         if spans is None:
             line = self.lines[index]
-            spans = self._wraps[index] = wrap(self.plain[line.start : line.end], room)
+            spans = self._wraps[index] = wrap_line_into_ranges(self.plain[line.start : line.end], room)
         return spans
 
-    def fill_key(self, row: int) -> str:
+    def row_fill_style_key(self, row: int) -> str:
         if self._is_split:
             return ""
         return _with_background("text", self.lines[self._drawn[row][0]].kind)
 
-    def pieces(self, row: int) -> list[Piece]:
+    def pieces(self, row: int) -> list[StyledPiece]:
         left, left_row, right, right_row = self._drawn[row]
         out = self._before(row)
         room = self._text_room(self._width)
@@ -121,30 +121,30 @@ class DiffLeaf(Leaf):
             kind = self.lines[index].kind if index >= 0 else " "
             out.extend(pieces)
             if pad > 0:
-                out.append(Piece(" " * pad, _with_background("text", kind)))
+                out.append(StyledPiece(" " * pad, _with_background("text", kind)))
             if is_old:
-                out.append(Piece(" │ ", "rule"))
+                out.append(StyledPiece(" │ ", "rule"))
         return out
 
-    def _side_pieces(self, index: int, row: int, room: int, *, is_old: bool) -> list[Piece]:
+    def _side_pieces(self, index: int, row: int, room: int, *, is_old: bool) -> list[StyledPiece]:
         line = self.lines[index]
         spans = self._wrapped_line(index, room)
         if row >= len(spans):
             return []
         number = "" if row or line.kind == "@" else str(line.old_line if is_old else line.new_line)
         sign = line.kind if line.kind in "+-" and not row else " "
-        text = Piece(f"{number:>{self._numbers}} {sign} ", _with_background("dim", line.kind))
+        text = StyledPiece(f"{number:>{self._numbers}} {sign} ", _with_background("dim", line.kind))
         start, end = line.start + spans[row][0], line.start + spans[row][1]
         return [text, *self._text_pieces(start, end)]
 
-    def runs_for(self, start: int, end: int) -> list[StyleRun]:
+    def style_runs_for(self, start: int, end: int) -> list[StyleRun]:
         line = max(0, bisect_right(self.lines, start, key=attrgetter("start")) - 1)
         kind = self.lines[line].kind
         if kind == "@":
             return [(start, end, "dim")]
         runs = [
             (max(a, start), min(b, end), key)
-            for a, b, key in self._windows.runs_around(start)
+            for a, b, key in self._windows.style_runs_around(start)
             if b > start and a < end
         ]
         return _combine_styles(start, end, runs, self._changed_words(line), kind)
@@ -162,7 +162,7 @@ class DiffLeaf(Leaf):
         return self._word_spans[index]
 
 
-def line_number_at(leaf: DiffLeaf, row: int) -> int:
+def diff_line_number_at(leaf: DiffLeaf, row: int) -> int:
     """Returns the line number in the new file that a row of a diff shows; for a removed line, where it was."""
     left, _, right, _ = leaf._drawn[row]
     return max(1, leaf.lines[right if right >= 0 else left].new_line)

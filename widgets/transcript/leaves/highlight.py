@@ -9,18 +9,18 @@ from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from widgets.transcript.leaves.leaf import StyleRun
+from widgets.transcript.leaves.layout_leaf import StyleRun
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
-MAX_LINE_LENGTH = 5_000
+MAX_HIGHLIGHTED_LINE_LENGTH = 5_000
 """Longer lines are not coloured: some lexers take quadratic time on them."""
-MAX_CODE_LENGTH = 2_000_000
-MIN_RELEXED_CHARS = 1_400
+MAX_HIGHLIGHTED_CODE_LENGTH = 2_000_000
+MIN_CHARS_BETWEEN_LEXER_CHECKPOINTS = 1_400
 """Characters lexed again at a time for lexers that cannot resume."""
 
-_STYLE_BY_TOKEN = (
+_STYLE_BY_PYGMENTS_TOKEN = (
     ("Comment.Preproc", "syntax-preprocessor"),
     ("Comment", "syntax-comment"),
     ("Keyword.Type", "syntax-type"),
@@ -65,14 +65,14 @@ def _token_style(token: Any) -> str:
 
 @lru_cache(1024)
 def _style_of_token_name(name: str) -> str:
-    for prefix, key in _STYLE_BY_TOKEN:
+    for prefix, key in _STYLE_BY_PYGMENTS_TOKEN:
         if name == prefix or name.startswith(prefix + "."):
             return key
     return ""
 
 
 @lru_cache(128)
-def lexer_for(language: str) -> Lexer | None:
+def pygments_lexer_for(language: str) -> Lexer | None:
     """Returns the Pygments lexer for a code fence's language; None for plain or unknown languages."""
     from pygments.lexers import get_lexer_by_name  # noqa: PLC0415 - costs 40 ms of start-up
     from pygments.util import ClassNotFound  # noqa: PLC0415 - same
@@ -91,7 +91,7 @@ def load_pygments() -> None:
 
 
 @lru_cache(512)
-def language_of(path: str) -> str:
+def language_of_file(path: str) -> str:
     """Returns the name of a file's language for highlighting, by the file's name; empty if it is unknown."""
     from pygments.lexers import find_lexer_class_by_name, get_all_lexers  # noqa: PLC0415 - costs 40 ms of start-up
 
@@ -124,8 +124,8 @@ def _fits_pattern(name: str, pattern: str) -> bool:
 def highlight(code: str, language: str, base: int = 0) -> list[StyleRun]:
     """Returns the syntax colours of a piece of code as style runs, with positions counted from `base`; none for unknown
     languages and very long code or lines."""
-    lexer = lexer_for(language)
-    if lexer is None or len(code) > MAX_CODE_LENGTH or _has_long_line(code):
+    lexer = pygments_lexer_for(language)
+    if lexer is None or len(code) > MAX_HIGHLIGHTED_CODE_LENGTH or _has_long_line(code):
         return []
     return _join_runs(_plain_runs(lexer, code, base))
 
@@ -143,7 +143,10 @@ def _plain_runs(lexer: Lexer, code: str, base: int) -> Iterator[StyleRun]:
 
 
 def _has_long_line(code: str) -> bool:
-    return len(code) > MAX_LINE_LENGTH and max(map(len, code.split("\n"))) > MAX_LINE_LENGTH
+    return (
+        len(code) > MAX_HIGHLIGHTED_LINE_LENGTH
+        and max(map(len, code.split("\n"))) > MAX_HIGHLIGHTED_LINE_LENGTH
+    )
 
 
 def _join_runs(runs: Iterator[StyleRun]) -> list[StyleRun]:
@@ -163,12 +166,12 @@ def resume_highlighting(
     next checkpoint.
 
     The next checkpoint is the start of the last line but one, since a token may depend on the line after it."""
-    lexer = lexer_for(language)
+    lexer = pygments_lexer_for(language)
     if lexer is None or _has_long_line(code[checkpoint.position :]):
         return [], 0, checkpoint
     if not _is_resumable(lexer):
         return _resume_without_state(lexer, code, checkpoint)
-    return _LexerMachine(lexer, code, checkpoint).run()
+    return _ResumableLexer(lexer, code, checkpoint).run()
 
 
 def _is_resumable(lexer: Lexer) -> bool:
@@ -190,16 +193,16 @@ def _resume_without_state(
 ) -> tuple[list[StyleRun], int, LexerCheckpoint]:
     start = checkpoint.position
     runs = list(_plain_runs(lexer, code[start:], start))
-    if len(code) - start <= 2 * MIN_RELEXED_CHARS:
+    if len(code) - start <= 2 * MIN_CHARS_BETWEEN_LEXER_CHECKPOINTS:
         return runs, 0, checkpoint
-    cut = code.rfind("\n", start, len(code) - MIN_RELEXED_CHARS) + 1
+    cut = code.rfind("\n", start, len(code) - MIN_CHARS_BETWEEN_LEXER_CHECKPOINTS) + 1
     if cut <= start:
         return runs, 0, checkpoint
     final = sum(1 for run in runs if run[1] <= cut)
     return runs, final, LexerCheckpoint(cut)
 
 
-class _LexerMachine:
+class _ResumableLexer:
     """A replacement for the loop of Pygments' lexers, whose stack of states can be saved and resumed."""
 
     def __init__(self, lexer: Any, code: str, checkpoint: LexerCheckpoint) -> None:

@@ -6,11 +6,11 @@ from functools import lru_cache
 
 from rich.cells import cell_len, split_graphemes
 
-from tools.patterns import late
+from tools.lazy_patterns import lazy_regex
 
 TAB_CELLS = 4
 
-_SAFE_REPLACEMENTS: dict[int, str | None] = {
+_VISIBLE_SIGN_BY_CONTROL_CHARACTER: dict[int, str | None] = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t\r"},
     0x0D: None,
     0x7F: "␡",
@@ -25,21 +25,23 @@ _SAFE_REPLACEMENTS: dict[int, str | None] = {
 """Replacements: controls become visible signs, direction overrides and invisible marks are
 removed, and surrogates and the placeholder of terminal images (`graphics.kitty`) are replaced."""
 
-_WIDE_CLASS = (
+_WIDE_CHARACTER_CLASS = (
     "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f"
     "\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]"
 )
-_WIDE = late(_WIDE_CLASS)
-_SIMPLE_TEXT = late(f"(?:[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u2500-\u25fc]|{_WIDE_CLASS})*")
-_JOINER = "\u200d"
+_WIDE_CHARACTER_PATTERN = lazy_regex(_WIDE_CHARACTER_CLASS)
+_SIMPLE_TEXT_PATTERN = lazy_regex(
+    f"(?:[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u2500-\u25fc]|{_WIDE_CHARACTER_CLASS})*"
+)
+_ZERO_WIDTH_JOINER = "\u200d"
 _EMOJI_SELECTOR = "\ufe0f"
-_JOINING_CHARACTERS = late("[\u200d\ufe0f]")
+_JOINING_CHARACTERS = lazy_regex("[\u200d\ufe0f]")
 
 
 def clean(text: str) -> str:
     """Returns a text safe to draw: control characters become visible signs, and invisible or direction-changing
     characters are removed."""
-    return text.translate(_SAFE_REPLACEMENTS)
+    return text.translate(_VISIBLE_SIGN_BY_CONTROL_CHARACTER)
 
 
 def cells(text: str) -> int:
@@ -55,7 +57,9 @@ def has_joining_characters(text: str) -> bool:
 def safe_cut_position(text: str, at: int) -> int:
     """Returns the first position from `at` on where the text can be cut without changing its width."""
     end = len(text)
-    while 0 < at < end and (text[at] in (_JOINER, _EMOJI_SELECTOR) or text[at - 1] == _JOINER):
+    while 0 < at < end and (
+        text[at] in (_ZERO_WIDTH_JOINER, _EMOJI_SELECTOR) or text[at - 1] == _ZERO_WIDTH_JOINER
+    ):
         at += 1
     return at
 
@@ -77,7 +81,7 @@ def _shadow_row_pattern(width: int) -> re.Pattern[str]:
 _MIN_CELLS_AFTER_INDENT = 8
 
 
-def wrap(line: str, width: int) -> list[tuple[int, int]]:
+def wrap_line_into_ranges(line: str, width: int) -> list[tuple[int, int]]:
     """Splits a line into ranges that each fit the width without trailing blanks.
 
     Breaks after blanks; inside a word only if the word is too long for a row, or for the row after
@@ -107,14 +111,14 @@ def _wrap_without_indent(line: str, width: int) -> list[tuple[int, int]]:
         if len(line) <= width:
             return [(0, len(line))]
         return [match.span() for match in _row_pattern(width).finditer(line)]
-    if width >= 4 and _SIMPLE_TEXT.fullmatch(line):
+    if width >= 4 and _SIMPLE_TEXT_PATTERN.fullmatch(line):
         return _wrap_wide(line, width)
     return _wrap_slowly(line, width)
 
 
 def _wrap_wide(line: str, width: int) -> list[tuple[int, int]]:
     """Wraps a line of one- and two-cell characters, by a stand-in text with one character per cell."""
-    shadow = _WIDE.sub("\x01\x02", line)
+    shadow = _WIDE_CHARACTER_PATTERN.sub("\x01\x02", line)
     if len(shadow) <= width:
         return [(0, len(line))]
     rows = []

@@ -4,30 +4,30 @@ Column widths come from the first rows only, so that a growing table is not laid
 
 from typing import NamedTuple
 
-from widgets.transcript.leaves.leaf import Leaf, Piece, StyleRun
-from widgets.transcript.leaves.safe_text import cells, wrap
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf, StyledPiece, StyleRun
+from widgets.transcript.leaves.safe_text import cells, wrap_line_into_ranges
 
-MEASURED_ROWS = 50
-MIN_COLUMN_CELLS = 6
-MAX_COLUMN_CELLS = 40
+MEASURED_TABLE_ROWS = 50
+MIN_TABLE_COLUMN_CELLS = 6
+MAX_TABLE_COLUMN_CELLS = 40
 """The maximum column width in a table that scrolls sideways."""
-_RULE_LINE = -1
+_TABLE_RULE_LINE = -1
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """The content of a table cell: text and style runs."""
 
     plain: str
     runs: tuple[StyleRun, ...] = ()
 
 
-class TableLeaf(Leaf):
+class TableLeaf(LayoutLeaf):
     """A unit of layout with a Markdown table: header, rule and rows. Its text separates cells by tabs and rows by
     newlines."""
 
     __slots__ = ("_lines", "_starts", "_widths", "aligns", "rows")
 
-    def __init__(self, rows: list[list[Cell]], aligns: list[str]) -> None:
+    def __init__(self, rows: list[list[TableCell]], aligns: list[str]) -> None:
         super().__init__("")
         self.rows = rows
         self.aligns = aligns
@@ -52,9 +52,9 @@ class TableLeaf(Leaf):
             offset += len(texts[-1]) + 1
         self.plain = head + "\n".join(texts)
 
-    def replace_rows(self, at: int, rows: list[list[Cell]]) -> None:
+    def replace_table_rows(self, at: int, rows: list[list[TableCell]]) -> None:
         """Replaces the table's rows from an index on, and lays out only these once the column widths are fixed."""
-        is_settled = at > MEASURED_ROWS and self._width > 0
+        is_settled = at > MEASURED_TABLE_ROWS and self._width > 0
         self.rows[at:] = rows
         self._write_rows(at)
         if not is_settled:
@@ -77,14 +77,14 @@ class TableLeaf(Leaf):
     def _column_widths(self, room: int) -> list[int]:
         count = max((len(row) for row in self.rows), default=0)
         natural = [1] * count
-        for row in self.rows[: MEASURED_ROWS + 1]:
+        for row in self.rows[: MEASURED_TABLE_ROWS + 1]:
             for index, cell in enumerate(row):
                 natural[index] = max(natural[index], max(cells(line) for line in cell.plain.split("\n")))
         free = room - 3 * (count - 1)
         if sum(natural) <= free:
             return natural
-        if free < sum(min(MIN_COLUMN_CELLS, size) for size in natural):
-            return [min(MAX_COLUMN_CELLS, size) for size in natural]
+        if free < sum(min(MIN_TABLE_COLUMN_CELLS, size) for size in natural):
+            return [min(MAX_TABLE_COLUMN_CELLS, size) for size in natural]
         return _share_width(natural, free)
 
     def _add_lines(self, at: int) -> None:
@@ -95,7 +95,7 @@ class TableLeaf(Leaf):
                 self._lines.append((index, line))
                 self._rows.append(span)
             if index == 0:
-                self._lines.append((_RULE_LINE, 0))
+                self._lines.append((_TABLE_RULE_LINE, 0))
                 self._rows.append((span[1], span[1]))
 
     def _wrapped_cells(self, index: int) -> list[list[tuple[int, int]]]:
@@ -105,17 +105,17 @@ class TableLeaf(Leaf):
             if len(plain) <= width and plain.isascii():
                 out.append([(0, len(plain))])
             else:
-                out.append(wrap(plain, width))
+                out.append(wrap_line_into_ranges(plain, width))
         return out or [[(0, 0)]]
 
     def natural_width(self) -> int:
         return cells(self._prefix(1, self._width)) + sum(self._widths) + 3 * max(0, len(self._widths) - 1)
 
-    def pieces(self, row: int) -> list[Piece]:
+    def pieces(self, row: int) -> list[StyledPiece]:
         index, line = self._lines[row]
         out = self._before(row)
-        if index == _RULE_LINE:
-            out.append(Piece("─┼─".join("─" * width for width in self._widths), "rule"))
+        if index == _TABLE_RULE_LINE:
+            out.append(StyledPiece("─┼─".join("─" * width for width in self._widths), "rule"))
             return out
         start = self._starts[index]
         base = "table-header" if index == 0 else self.key
@@ -123,28 +123,34 @@ class TableLeaf(Leaf):
             zip(self.rows[index], self._wrapped_cells(index), strict=False)
         ):
             if column:
-                out.append(Piece(" │ ", "rule"))
+                out.append(StyledPiece(" │ ", "rule"))
             self._add_cell(out, cell, spans[line] if line < len(spans) else None, column, start, base)
             start += len(cell.plain) + 1
         return out
 
     def _add_cell(
-        self, out: list[Piece], cell: Cell, span: tuple[int, int] | None, column: int, start: int, base: str
+        self,
+        out: list[StyledPiece],
+        cell: TableCell,
+        span: tuple[int, int] | None,
+        column: int,
+        start: int,
+        base: str,
     ) -> None:
         first, last = span or (0, 0)
         last = first + len(cell.plain[first:last].rstrip(" "))
-        text = Leaf(cell.plain, list(cell.runs), key=base)._text_pieces(first, last)
+        text = LayoutLeaf(cell.plain, list(cell.runs), key=base)._text_pieces(first, last)
         pad = self._widths[column] - sum(cells(piece.text) for piece in text)
         align = self.aligns[column] if column < len(self.aligns) else ""
         left = {"right": pad, "center": pad // 2}.get(align, 0)
         if left > 0:
-            out.append(Piece(" " * left, base))
+            out.append(StyledPiece(" " * left, base))
         out.extend(piece._replace(start=piece.start + start, end=piece.end + start) for piece in text)
         if pad - left > 0:
-            out.append(Piece(" " * (pad - left), base))
+            out.append(StyledPiece(" " * (pad - left), base))
 
 
-def _row_length(row: list[Cell]) -> int:
+def _row_length(row: list[TableCell]) -> int:
     return sum(len(cell.plain) for cell in row) + max(0, len(row) - 1)
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Literal
 
-from widgets.transcript.leaves.code import CodeLeaf
-from widgets.transcript.leaves.leaf import Leaf, Piece
+from widgets.transcript.leaves.code_leaf import CodeLeaf
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf, StyledPiece
 from widgets.transcript.leaves.safe_text import cells, clean
 
 DiagramSetting = Literal["streaming", "final", "off"]
@@ -63,10 +63,10 @@ class DiagramLeaf(CodeLeaf):
             return super()._lay_out(width)
         return [(0, 0)] * (len(self._picture) - 1) + [(0, len(self.plain))]
 
-    def pieces(self, row: int) -> list[Piece]:
+    def pieces(self, row: int) -> list[StyledPiece]:
         if not self._picture:
             return super().pieces(row)
-        return [*self._before(row), Piece(self._picture[row], self.key)]
+        return [*self._before(row), StyledPiece(self._picture[row], self.key)]
 
     def natural_width(self) -> int:
         return cells(self.rest) + max((cells(line) for line in self._picture), default=0)
@@ -76,7 +76,7 @@ class DiagramLeaf(CodeLeaf):
         self.discard_layout()
 
 
-def apply_diagram_setting(leaves: Iterable[Leaf], diagrams: DiagramSetting) -> None:
+def apply_diagram_setting(leaves: Iterable[LayoutLeaf], diagrams: DiagramSetting) -> None:
     for leaf in leaves:
         if isinstance(leaf, DiagramLeaf):
             leaf.apply_setting(diagrams)

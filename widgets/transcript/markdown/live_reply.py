@@ -2,16 +2,22 @@
 
 from typing import Literal
 
-from tools.patterns import late
-from widgets.transcript.blocks import Prose, ReplyBlock, ReplyState, ShownFailure, Thought
-from widgets.transcript.leaves.block_leaves import GUTTER, draw_reply_end, draw_thinking_label
-from widgets.transcript.leaves.leaf import Leaf
+from tools.lazy_patterns import lazy_regex
+from widgets.transcript.leaves.block_leaves import BLOCK_GUTTER, draw_reply_end, draw_thinking_label
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf
 from widgets.transcript.leaves.safe_text import clean
 from widgets.transcript.markdown.markdown_stream import MarkdownStream
+from widgets.transcript.transcript_blocks import (
+    FailureToShow,
+    ReplyBlock,
+    ReplyProse,
+    ReplyState,
+    ReplyThinking,
+)
 
 ReplyPartKind = Literal["thinking", "prose"]
 MAX_SENTENCE_CHARS = 600
-_SENTENCE_END = late(r"[.!?:;](?=\s)|\n")
+_SENTENCE_END = lazy_regex(r"[.!?:;](?=\s)|\n")
 MAX_CHARS_PER_FRAME = 24_000
 """Characters processed per frame; the rest waits for the next one."""
 
@@ -27,7 +33,7 @@ class _StreamedPart:
         self.last_sentence = ""
         """The last complete sentence, shown next to a thought that is closed."""
         self._tail = ""
-        self.stream = MarkdownStream("thinking" if sort == "thinking" else "text", GUTTER)
+        self.stream = MarkdownStream("thinking" if sort == "thinking" else "text", BLOCK_GUTTER)
 
     def parse_new_texts(self) -> None:
         for text in self.texts[self.read_count :]:
@@ -60,7 +66,7 @@ class LiveReply:
         self.block_id = block_id
         self._parts: list[_StreamedPart] = []
         self._waiting: list[tuple[ReplyPartKind, str]] = []
-        self._leaves: list[Leaf] = []
+        self._leaves: list[LayoutLeaf] = []
         self._final_leaf_count = 0
         """The number of leaves at the start that are final."""
         self._part_index = 0
@@ -111,7 +117,7 @@ class LiveReply:
             self._parts.append(_StreamedPart(sort, now))
         self._parts[-1].add_text(text)
 
-    def collect_leaves(self, *, is_open: bool) -> tuple[list[Leaf], int]:
+    def collect_leaves(self, *, is_open: bool) -> tuple[list[LayoutLeaf], int]:
         """Returns the reply's leaves (units of layout), and how many of them are final and unchanged since the last
         call."""
         if is_open != self._was_open:
@@ -161,7 +167,7 @@ class LiveReply:
             self._set_gap_above(part, part.stream.live[0])
             leaves.extend(part.stream.live)
 
-    def _set_gap_above(self, part: _StreamedPart, leaf: Leaf) -> None:
+    def _set_gap_above(self, part: _StreamedPart, leaf: LayoutLeaf) -> None:
         if not self._collected_leaf_count and self._leaves and part.kind == "prose":
             leaf.blank = 1
 
@@ -178,11 +184,11 @@ class LiveReply:
         if self._parts and self._parts[-1].seconds is None:
             self._parts[-1].finish_part(now)
 
-    def block(self, state: ReplyState, failure: ShownFailure | None = None) -> ReplyBlock:
+    def block(self, state: ReplyState, failure: FailureToShow | None = None) -> ReplyBlock:
         parts = tuple(
-            Thought(text=part.text, seconds=part.seconds)
+            ReplyThinking(text=part.text, seconds=part.seconds)
             if part.kind == "thinking"
-            else Prose(text=part.text)
+            else ReplyProse(text=part.text)
             for part in self._parts
         )
         return ReplyBlock(id=self.block_id, parts=parts, state=state, failure=failure)
@@ -192,7 +198,9 @@ class LiveReply:
         """The whole text of the reply received so far, for searching."""
         return "\n".join(part.text for part in self._parts)
 
-    def final_leaves(self, state: ReplyState, failure: ShownFailure | None, *, is_open: bool) -> list[Leaf]:
+    def final_leaves(
+        self, state: ReplyState, failure: FailureToShow | None, *, is_open: bool
+    ) -> list[LayoutLeaf]:
         """Returns the leaves of the finished reply with the lines that say how it ended; leaves that were final are the
         same objects as before."""
         for part in self._parts:

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tools.patterns import late
-from widgets.transcript.leaves.leaf import MAX_PROSE_CELLS, Leaf, Piece, StyleRun
-from widgets.transcript.leaves.table_leaf import Cell, TableLeaf
+from tools.lazy_patterns import lazy_regex
+from widgets.transcript.leaves.layout_leaf import MAX_PROSE_CELLS, LayoutLeaf, StyledPiece, StyleRun
+from widgets.transcript.leaves.table_leaf import TableCell, TableLeaf
 from widgets.transcript.markdown.diagram import make_fence_leaf
-from widgets.transcript.markdown.link_addresses import misleading_target
+from widgets.transcript.markdown.misleading_links import misleading_target
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 QUOTE_PREFIX = "▎ "
 _STYLE_FLAGS = {"strong": "b", "em": "i", "s": "s"}
 _BULLETS = ("• ", "◦ ", "▪ ")
-_URL = late(r"https?://[^\s<>\"'`\x00-\x1f]{1,1900}[^\s<>\"'`.,;:!?)\]}\x00-\x1f]")
-_LINK_SCHEMES = late(r"(?:https?|ftp|mailto|file):", re.IGNORECASE)
+_URL = lazy_regex(r"https?://[^\s<>\"'`\x00-\x1f]{1,1900}[^\s<>\"'`.,;:!?)\]}\x00-\x1f]")
+_LINK_SCHEMES = lazy_regex(r"(?:https?|ftp|mailto|file):", re.IGNORECASE)
 _BLOCK_TOKENS = frozenset(
     (
         "paragraph_open",
@@ -65,13 +65,13 @@ def markdown_parser() -> MarkdownIt:
     return made
 
 
-_MATH_PATTERN = late(
+_MATH_PATTERN = lazy_regex(
     r"\$\$[^$]+\$\$|\$(?![\s$])[^$\n]*[\\^_{}=][^$\n]*(?<!\s)\$(?!\d)|\\\((?:[^\\]|\\(?!\)))+\\\)|\\\[(?:[^\\]|\\(?!\]))+\\\]"
 )
 
 
 def _formula_text(formula: str) -> str:
-    from widgets.transcript.markdown.formula import formula_to_unicode  # noqa: PLC0415  (with the first formula)
+    from widgets.transcript.markdown.latex_formula import formula_to_unicode  # noqa: PLC0415  (with the first formula)
 
     return formula_to_unicode(formula).replace("\n", " ")
 
@@ -90,7 +90,7 @@ def _parse_math(state: StateInline, silent: bool) -> bool:
     return True
 
 
-class RuleLeaf(Leaf):
+class RuleLeaf(LayoutLeaf):
     """A unit of layout that is a horizontal rule."""
 
     __slots__ = ()
@@ -99,8 +99,8 @@ class RuleLeaf(Leaf):
         del width
         return [(0, len(self.plain))]
 
-    def pieces(self, row: int) -> list[Piece]:
-        return [*self._before(row), Piece("─" * self._room(self._width), "rule")]
+    def pieces(self, row: int) -> list[StyledPiece]:
+        return [*self._before(row), StyledPiece("─" * self._room(self._width), "rule")]
 
 
 def inline_text_and_runs(children: Sequence[Token], base: str) -> tuple[str, list[StyleRun]]:
@@ -211,7 +211,7 @@ class LeafBuilder:
         self.gutter = gutter
         self.lead = lead
         self.base = base
-        self.leaves: list[Leaf] = []
+        self.leaves: list[LayoutLeaf] = []
         self.levels: list[_OpenLevel] = []
         self.lists: list[int | None] = []
         """The number of the next item of each open list; None for bullets."""
@@ -221,11 +221,11 @@ class LeafBuilder:
         """The levels around the last leaf."""
         self.blank = 0
         self.heading = ""
-        self.row: list[Cell] | None = None
-        self.rows: list[list[Cell]] = []
+        self.row: list[TableCell] | None = None
+        self.rows: list[list[TableCell]] = []
         self.aligns: list[str] = []
 
-    def build(self, tokens: Sequence[Token]) -> list[Leaf]:
+    def build(self, tokens: Sequence[Token]) -> list[LayoutLeaf]:
         for token in tokens:
             if token.type in _BLOCK_TOKENS and token.map:
                 self._set_blank_above(token)
@@ -256,7 +256,7 @@ class LeafBuilder:
             case "hr":
                 self._emit_leaf(RuleLeaf("---"))
             case "html_block":
-                self._emit_leaf(Leaf(token.content.rstrip("\n"), key="html"))
+                self._emit_leaf(LayoutLeaf(token.content.rstrip("\n"), key="html"))
             case "bullet_list_open":
                 self.lists.append(None)
             case "ordered_list_open":
@@ -288,7 +288,7 @@ class LeafBuilder:
 
     def _close_level(self) -> None:
         if self.levels[-1].marker:  # an empty item
-            self._emit_leaf(Leaf("", key=self.base))
+            self._emit_leaf(LayoutLeaf("", key=self.base))
         self.levels.pop()
 
     def _add_table(self, token: Token) -> None:
@@ -310,18 +310,18 @@ class LeafBuilder:
         if self.row is not None:
             base = self.base if self.rows else "table-header"
             plain, runs = inline_text_and_runs(token.children or (), base)
-            self.row.append(Cell(plain.replace("\n", " "), tuple(runs)))
+            self.row.append(TableCell(plain.replace("\n", " "), tuple(runs)))
             return
         in_quote = any(level.is_quote for level in self.levels)
         base = self.heading or ("quote" if in_quote and self.base == "text" else self.base)
         plain, runs = inline_text_and_runs(token.children or (), base)
-        self._emit_leaf(Leaf(plain, runs, key=base))
+        self._emit_leaf(LayoutLeaf(plain, runs, key=base))
 
     def _add_code(self, token: Token) -> None:
         code = token.content.removesuffix("\n")
         self._emit_leaf(make_fence_leaf(code, fence_language(token.info)))
 
-    def _emit_leaf(self, leaf: Leaf) -> None:
+    def _emit_leaf(self, leaf: LayoutLeaf) -> None:
         rest = "".join(level.rest for level in self.levels)
         first = rest
         marker = self.levels[-1].marker if self.levels else ""
@@ -329,14 +329,20 @@ class LeafBuilder:
             first = "".join(level.marker or level.rest for level in self.levels)
             inner = "".join(level.rest for level in self.levels[:-1])
             outer_are_plain = not any(level.marker for level in self.levels[:-1])
-            if marker and outer_are_plain and type(leaf) is Leaf and leaf.plain and "\n" not in leaf.plain:
+            if (
+                marker
+                and outer_are_plain
+                and type(leaf) is LayoutLeaf
+                and leaf.plain
+                and "\n" not in leaf.plain
+            ):
                 _prepend_marker(leaf, marker)
                 first = rest = inner
             for level in self.levels:
                 level.marker = ""
         if self.blank and self._is_in_same_quote():
             bar = self.gutter + rest
-            self.leaves.append(Leaf("", first=bar, rest=bar, prefix_key="quote-mark"))
+            self.leaves.append(LayoutLeaf("", first=bar, rest=bar, prefix_key="quote-mark"))
             self.blank = 0
         self.above = tuple(self.levels)
         leaf.first = self.gutter + first
@@ -344,9 +350,9 @@ class LeafBuilder:
         leaf.blank = self.blank
         if any(level.is_quote for level in self.levels):
             leaf.prefix_key = "quote-mark"
-        elif type(leaf) is Leaf:
+        elif type(leaf) is LayoutLeaf:
             leaf.copied_indent = first
-        if type(leaf) is Leaf:
+        if type(leaf) is LayoutLeaf:
             leaf.measure = MAX_PROSE_CELLS
         self.blank = 0
         self.leaves.append(leaf)
@@ -355,7 +361,7 @@ class LeafBuilder:
         return any(level.is_quote and level in self.above for level in self.levels)
 
 
-def _prepend_marker(leaf: Leaf, marker: str) -> None:
+def _prepend_marker(leaf: LayoutLeaf, marker: str) -> None:
     """Adds a list marker to the start of an item's text, so that it is copied too. A task's box replaces a bullet."""
     for box, sign in (("[ ] ", "☐ "), ("[x] ", "☑ "), ("[X] ", "☑ ")):
         if leaf.plain.startswith(box) and (not leaf.runs or leaf.runs[0][0] >= len(box)):
@@ -383,7 +389,7 @@ def parse_markdown(
     gutter: str = "",
     lead: SourceContext | None = None,
     env: dict[str, Any] | None = None,
-) -> list[Leaf]:
+) -> list[LayoutLeaf]:
     """Converts a whole Markdown source to leaves (units of layout)."""
     tokens = markdown_parser().parse(source, env if env is not None else {})
     return LeafBuilder(source.split("\n"), lead or SourceContext(), base, gutter).build(tokens)

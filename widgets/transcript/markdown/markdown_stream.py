@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf
 from widgets.transcript.leaves.safe_text import clean
-from widgets.transcript.markdown.growing_blocks import (
-    GrowingFence,
-    GrowingParagraph,
-    GrowingPlain,
-    GrowingTable,
-)
 from widgets.transcript.markdown.markdown_leaves import (
     LeafBuilder,
     SourceContext,
     markdown_parser,
     parse_markdown,
+)
+from widgets.transcript.markdown.streamed_markdown_blocks import (
+    GrowingFence,
+    GrowingParagraph,
+    GrowingPlain,
+    GrowingTable,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MARKDOWN_LIMIT_SLACK = 50_000
 _GrowingBlock = GrowingFence | GrowingTable | GrowingParagraph | GrowingPlain
 
 
-def parse_bounded(source: str, base: str = "text", gutter: str = "") -> list[Leaf]:
+def parse_bounded(source: str, base: str = "text", gutter: str = "") -> list[LayoutLeaf]:
     """Converts a whole message to leaves (units of layout): as Markdown up to a limit, the text after it as plain
     text."""
     cut = markdown_end(source)
@@ -66,9 +66,9 @@ class MarkdownStream:
     def __init__(self, base: str = "text", gutter: str = "") -> None:
         self.base = base
         self.gutter = gutter
-        self.frozen: list[Leaf] = []
+        self.frozen: list[LayoutLeaf] = []
         """Leaves that never change again, unless `generation` does."""
-        self.live: list[Leaf] = []
+        self.live: list[LayoutLeaf] = []
         self.generation = 0
         self._parts: list[str] = []
         self._size = 0
@@ -82,7 +82,7 @@ class MarkdownStream:
         self._has_brackets = False
 
     @property
-    def leaves(self) -> list[Leaf]:
+    def leaves(self) -> list[LayoutLeaf]:
         return self.frozen + self.live
 
     @property
@@ -146,7 +146,7 @@ class MarkdownStream:
         self._finish_leaves(self.live)
         self._tail = ""
 
-    def _finish_leaves(self, leaves: list[Leaf]) -> None:
+    def _finish_leaves(self, leaves: list[LayoutLeaf]) -> None:
         self.frozen.extend(leaves)
         if leaves is self.live:
             self.live = []

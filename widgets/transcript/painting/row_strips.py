@@ -7,7 +7,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from widgets.transcript.leaves.leaf import Leaf, Piece
+from widgets.transcript.leaves.layout_leaf import LayoutLeaf, StyledPiece
 from widgets.transcript.leaves.safe_text import cells
 from widgets.transcript.painting.style_lookup import StyleLookup
 
@@ -20,7 +20,7 @@ class StyledRange(NamedTuple):
     style: Style
 
 
-def paint_row(leaf: Leaf, row: int, width: int, look: StyleLookup) -> Strip:
+def paint_leaf_row(leaf: LayoutLeaf, row: int, width: int, look: StyleLookup) -> Strip:
     """Returns the painted strip of a leaf's row; the leaf caches it until its width or the colours change."""
     found = leaf.strips.get(row)
     if isinstance(found, Strip):
@@ -32,7 +32,7 @@ def paint_row(leaf: Leaf, row: int, width: int, look: StyleLookup) -> Strip:
 
 
 def paint_marked_row(
-    leaf: Leaf, row: int, width: int, look: StyleLookup, marks: Iterable[StyledRange]
+    leaf: LayoutLeaf, row: int, width: int, look: StyleLookup, marks: Iterable[StyledRange]
 ) -> Strip:
     """Paints a leaf's row with marked ranges such as a selection or search hits; the strip is not cached."""
     pieces = leaf.pieces(row)
@@ -40,7 +40,12 @@ def paint_marked_row(
 
 
 def _make_strip(
-    leaf: Leaf, row: int, width: int, look: StyleLookup, pieces: list[Piece], marks: tuple[StyledRange, ...]
+    leaf: LayoutLeaf,
+    row: int,
+    width: int,
+    look: StyleLookup,
+    pieces: list[StyledPiece],
+    marks: tuple[StyledRange, ...],
 ) -> Strip:
     style = look.style
     segments: list[Segment] = []
@@ -51,7 +56,7 @@ def _make_strip(
             segments.extend(_marked_segments(piece, style(piece.key), marks))
         else:
             segments.append(Segment(piece.text, style(piece.key)))
-    fill = style(leaf.fill_key(row) or "text")
+    fill = style(leaf.row_fill_style_key(row) or "text")
     inner = min(width, leaf.width)
     if used > inner or leaf.shift:
         segments = [*_visible_window(segments, used, leaf.shift, inner, look, fill)]
@@ -61,7 +66,7 @@ def _make_strip(
     return Strip(segments, width)
 
 
-def _marked_segments(piece: Piece, base: Style, marks: tuple[StyledRange, ...]) -> Iterable[Segment]:
+def _marked_segments(piece: StyledPiece, base: Style, marks: tuple[StyledRange, ...]) -> Iterable[Segment]:
     text, _, start, end = piece
     is_literal = len(text) == end - start
     styles = [base] * len(text)
@@ -103,7 +108,7 @@ def with_text_at_start(strip: Strip, text: str, style: Style, width: int) -> Str
     return Strip([Segment(text, style), *strip.crop(cells(text), width)], width)
 
 
-def with_text_at_end(strip: Strip, text: str, style: Style, width: int) -> Strip:
+def strip_with_text_over_right_end(strip: Strip, text: str, style: Style, width: int) -> Strip:
     """Returns a strip with a text written over its right end."""
     size = cells(text)
     return Strip([*strip.crop(0, max(0, width - size)), Segment(text, style)], width)

@@ -8,10 +8,10 @@ from rich.style import Style
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 
-from widgets.transcript.blocks import UserBlock
-from widgets.transcript.column import Column
+from widgets.transcript.block_stack import BlockStack
 from widgets.transcript.painting.style_lookup import CurrentStyles
 from widgets.transcript.searching.text_search import TextSearch
+from widgets.transcript.transcript_blocks import UserPromptBlock
 
 
 class MarkedScrollBar(ScrollBar):
@@ -56,7 +56,9 @@ class ScrollBarUpdater:
     """Updates the marks and the thumb of the transcript's scroll bar, as rarely as possible, since any change repaints
     all of it."""
 
-    def __init__(self, widget: ScrollView, column: Column, search: TextSearch, look: CurrentStyles) -> None:
+    def __init__(
+        self, widget: ScrollView, column: BlockStack, search: TextSearch, look: CurrentStyles
+    ) -> None:
         self._widget = widget
         self._column = column
         self._search = search
@@ -109,5 +111,7 @@ class ScrollBarUpdater:
         if self._prompts_of != self._column.changes:
             self._prompts_of = self._column.changes
             items = self._column.items
-            self._prompts = [index for index, item in enumerate(items) if isinstance(item.block, UserBlock)]
+            self._prompts = [
+                index for index, item in enumerate(items) if isinstance(item.block, UserPromptBlock)
+            ]
         return self._prompts

@@ -14,10 +14,10 @@ from textual.strip import Strip
 from textual.style import Style
 
 from widgets.graphics.image_marks import make_image_mark_style, make_palette_colour
-from widgets.readable_styles import readable_style
-from widgets.textual_internals import cache_encoding, cached_encoding
-from widgets.transcript.leaves.leaf import ACTION_LINK_PREFIX
-from widgets.transcript.painting.sgr import color_system, encode_strip
+from widgets.readable_styles import make_style_readable
+from widgets.textual_internals import cache_strip_encoding, cached_strip_encoding
+from widgets.transcript.leaves.layout_leaf import ACTION_LINK_URL_PREFIX
+from widgets.transcript.painting.sgr_encoding import color_system, encode_strip
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -136,8 +136,8 @@ class StyleLookup:
         cached."""
         for line_filter in self._filters:
             strip = strip.apply_filter(line_filter, self._background)
-        if cached_encoding(strip) is None:
-            cache_encoding(strip, encode_strip(strip, self._system))
+        if cached_strip_encoding(strip) is None:
+            cache_strip_encoding(strip, encode_strip(strip, self._system))
         return strip
 
     def blank_strip(self, width: int) -> Strip:
@@ -157,7 +157,7 @@ class StyleLookup:
     def _make_style(self, key: str) -> RichStyle:
         if key.startswith("@"):
             href, _, inner = key[1:].partition("\0")
-            has_address = self._has_links and not href.startswith(ACTION_LINK_PREFIX)
+            has_address = self._has_links and not href.startswith(ACTION_LINK_URL_PREFIX)
             return self.style(inner) + RichStyle(link=href) if has_address else self.style(inner)
         if key.startswith("%"):
             return self.style("text") + RichStyle(color=make_palette_colour(int(key[1:])))
@@ -179,7 +179,7 @@ class StyleLookup:
             )
         for part in filter(None, background.split("|")):
             style += self._background_style(part)
-        return readable_style(style.rich_style) if background else style.rich_style
+        return make_style_readable(style.rich_style) if background else style.rich_style
 
     def _background_style(self, name: str) -> Style:
         """Returns the background for a background name; for added and removed text also its colour and attributes,

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from widgets.transcript import messages
-from widgets.transcript.blocks import UserBlock
-from widgets.transcript.column import Anchor, Column, refresh_block
-from widgets.transcript.expansion import Extent
+from widgets.transcript.block_expansion import BlockExtent
+from widgets.transcript.block_stack import BlockStack, ScrollAnchor, refresh_block_in_stack
 from widgets.transcript.painting.scrollbar import ScrollBarUpdater
 from widgets.transcript.searching.text_search import BadPattern, Hit, TextSearch
-from widgets.transcript.viewport import Viewport
+from widgets.transcript.transcript_blocks import UserPromptBlock
+from widgets.transcript.transcript_viewport import Viewport
 
 if TYPE_CHECKING:
-    from widgets.transcript.item import Item
+    from widgets.transcript.block_item import BlockItem
 
 SEARCH_TIME_SLICE = 0.008
 """Seconds of searching before keys and frames are processed."""
@@ -33,7 +33,7 @@ class Finder:
 
     def __init__(
         self,
-        column: Column,
+        column: BlockStack,
         viewport: Viewport,
         search: TextSearch,
         thumb: ScrollBarUpdater,
@@ -49,7 +49,7 @@ class Finder:
         """The time of the last progress report."""
         self._next_step: asyncio.Handle | None = None
         """The scheduled next step of a search."""
-        self._start_anchor: Anchor | None = None
+        self._start_anchor: ScrollAnchor | None = None
         """The position where the search began; None if the view followed the end."""
 
     @property
@@ -176,10 +176,12 @@ class Finder:
         column.measure(index)
         drawn = len(self._search.hit_spans(item, expansion))
         # A folded prompt shows its end, whose hits are not numbered as drawn.
-        least = self._search.hits_in(item) if isinstance(item.block, UserBlock) else hit.index_in_block + 1
-        if drawn < least and item.can_expand and item.current_extent(expansion) is not Extent.WHOLE:
-            item.toggle(expansion, Extent.WHOLE)
-            refresh_block(column, index)
+        least = (
+            self._search.hits_in(item) if isinstance(item.block, UserPromptBlock) else hit.index_in_block + 1
+        )
+        if drawn < least and item.can_expand and item.current_extent(expansion) is not BlockExtent.WHOLE:
+            item.toggle(expansion, BlockExtent.WHOLE)
+            refresh_block_in_stack(column, index)
         row = self._hit_row(item, hit.index_in_block)
         y = column.heights.top_of_block(index) + row
         room = viewport.height
@@ -188,11 +190,11 @@ class Finder:
             place = column.position_after_scroll(column.heights.top_of_block(index), row - room // 3, room)
         viewport.scroll_to_top_row(place)
 
-    def _hit_row(self, item: Item, number: int) -> int:
+    def _hit_row(self, item: BlockItem, number: int) -> int:
         spans = self._search.hit_spans(item, self._column.expansion)
         if not spans or not item.leaves:
             return item.gap
         start = spans[min(number, len(spans) - 1)][0]
-        found = max((i for i, base in enumerate(item.text_offsets) if base <= start), default=0)
+        found = max((i for i, base in enumerate(item.leaf_text_offsets) if base <= start), default=0)
         leaf = item.leaves[found]
-        return item.top_of(leaf) + leaf.row_at(start - item.text_offsets[found])
+        return item.top_of_leaf(leaf) + leaf.row_at(start - item.leaf_text_offsets[found])

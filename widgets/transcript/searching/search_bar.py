@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from widgets.editor.line_input import LineInput
-from widgets.key_labels import format_hints, key_label, split_hints
-from widgets.textual_internals import keymap_of
+from widgets.key_labels import format_key_hints, key_label, split_key_hints
+from widgets.textual_internals import app_keymap
 from widgets.transcript.messages import SearchChanged
 from widgets.transcript.searching.text_search import REGEX_PREFIX
 from widgets.transcript.view import Transcript
@@ -75,7 +75,7 @@ class SearchBar(Horizontal):
         elif found.count:
             keys = [
                 (piece, "$accent") if is_key else piece
-                for piece, is_key in split_hints(self._key_hints(is_typing))
+                for piece, is_key in split_key_hints(self._key_hints(is_typing))
             ]
             told = Content.assemble(f"{found.current} of {found.count:,}", " · " if keys else "", *keys)
         else:
@@ -83,9 +83,9 @@ class SearchBar(Horizontal):
         self._count.update(Content.assemble(" ", told, " "))
 
     def _key_hints(self, is_typing: bool) -> str:
-        own = keymap_of(self.app)
+        own = app_keymap(self.app)
         if not is_typing:
-            return format_hints(
+            return format_key_hints(
                 (
                     (key_label(own, "transcript.next-hit", "n"), "next"),
                     (key_label(own, "transcript.previous-hit", "N"), "previous"),
@@ -93,7 +93,7 @@ class SearchBar(Horizontal):
                 )
             )
         others = key_label(own, "search.previous", "↑"), key_label(own, "search.next", "↓")
-        return format_hints(
+        return format_key_hints(
             (
                 ("/".join(filter(None, others)), "other matches"),
                 (key_label(own, "search.accept", "Enter"), "go to"),

@@ -11,10 +11,10 @@ from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from widgets.transcript.expansion import Expansion
+from widgets.transcript.block_expansion import BlockExpansion
 
 if TYPE_CHECKING:
-    from widgets.transcript.item import Item
+    from widgets.transcript.block_item import BlockItem
 
 REGEX_PREFIX = "re:"
 MAX_HITS_PER_BLOCK = 1_000
@@ -64,7 +64,7 @@ class TextSearch:
         """The number of hits in the blocks searched so far."""
         self._search_number = 0
         """The number of the current search; a block's count is valid if it has the same number."""
-        self._unsearched_items: list[Item] = []
+        self._unsearched_items: list[BlockItem] = []
         """The blocks still to be searched, the next one last."""
         self._needle = ""
         """For plain queries: the text to count, in lower case if case does not matter."""
@@ -81,18 +81,18 @@ class TextSearch:
         """Whether every block was searched."""
         return not self._unsearched_items
 
-    def hit_number(self, items: Sequence[Item], at: int) -> int:
+    def hit_number(self, items: Sequence[BlockItem], at: int) -> int:
         """Returns the number of the current hit among all, counted from one; 0 without a current hit. `at`: the index
         of its block."""
         if self.current_hit is None:
             return 0
         return sum(map(self.hits_in, islice(items, at))) + self.current_hit.index_in_block + 1
 
-    def hits_in(self, item: Item) -> int:
+    def hits_in(self, item: BlockItem) -> int:
         """Returns the number of hits in a block; 0 if it was not searched yet."""
         return item.hits if item.searched == self._search_number else 0
 
-    def start_counting(self, query: str, items: Sequence[Item], at: int) -> None:
+    def start_counting(self, query: str, items: Sequence[BlockItem], at: int) -> None:
         """Starts a search in all blocks, first in those from index `at` on. Raises `BadPattern` for an invalid
         pattern."""
         self.clear()
@@ -114,7 +114,7 @@ class TextSearch:
                 break
         return not waiting
 
-    def update(self, items: Sequence[Item]) -> None:
+    def update(self, items: Sequence[BlockItem]) -> None:
         """Updates the number of hits after blocks were added or changed, and marks new blocks as still to be
         searched."""
         if self.is_done:
@@ -123,7 +123,7 @@ class TextSearch:
             ]
         self.count = sum(map(self.hits_in, items))
 
-    def _count_hits_in(self, item: Item) -> None:
+    def _count_hits_in(self, item: BlockItem) -> None:
         self.count -= self.hits_in(item)
         item.searched, item.hits = self._search_number, self._count_in_block_text(item.search_text())
         self.count += item.hits
@@ -155,7 +155,7 @@ class TextSearch:
         self._pattern = None
         self._spans = {}
 
-    def hit_spans(self, item: Item, expansion: Expansion) -> list[tuple[int, int]]:
+    def hit_spans(self, item: BlockItem, expansion: BlockExpansion) -> list[tuple[int, int]]:
         """Returns the ranges of the search's hits in a block's drawn text, which are cached until the block changes."""
         if self._pattern is None:
             return []
@@ -172,7 +172,7 @@ class TextSearch:
         self._spans[id(item)] = (item.version, found)
         return found
 
-    def step(self, direction: int, items: Sequence[Item], at: int) -> Hit | None:
+    def step(self, direction: int, items: Sequence[BlockItem], at: int) -> Hit | None:
         """Makes the next or previous hit the current one and returns it; the first step takes the hit nearest to block
         `at`. None if there is no hit.
 
@@ -196,7 +196,7 @@ class TextSearch:
             self.current_hit = Hit(item.block.id, 0 if direction > 0 else item.hits - 1)
         return self.current_hit
 
-    def is_first_hit_known(self, items: Sequence[Item], at: int) -> bool:
+    def is_first_hit_known(self, items: Sequence[BlockItem], at: int) -> bool:
         """Returns whether the first hit from a block on is known, or it is known that there is none."""
         return self.is_done or any(self.hits_in(items[index]) for index in range(at, len(items)))
 

@@ -6,26 +6,26 @@ import sys
 
 import msgspec
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 from app.cli.change_folder import current_folder
 from app.cli.confirm import confirm
 from app.imports.import_plan import (
     IMPORT_KINDS,
     PROGRAM_TITLES,
     PROGRAMS,
-    Importer,
     ImportKind,
     ImportPlan,
-    PlannedItem,
-    Program,
-    total_left_out,
+    ImportPlanner,
+    ImportProgram,
+    PlannedImportItem,
+    count_left_out_parts,
 )
 from app.printing import print_json, print_line, print_note, print_problem, print_text
-from app.resources.paths import Paths
+from app.resources.paths import BayouPaths
 from app.values.user_errors import UserError
-from tools.text import one_line, reveal_hidden_characters
+from tools.text_sanitizing import one_line, reveal_hidden_characters
 
-USAGE = (
+IMPORT_USAGE_TEXT = (
     "usage: bayou import claude|codex|opencode|pi [--only KIND,…] [--here] [--with-secrets]\n"
     "                    [--dry-run] [--yes] [--json]\n\n"
     "Lists what bayou can import from another agent, then asks for each kind:\n"
@@ -38,9 +38,9 @@ USAGE = (
     "  --yes           import without asking\n"
     "  --json          print the list, or with --yes the result, as JSON\n"
 )
-_MAX_SHOWN_ITEMS = 20
+_MAX_SHOWN_IMPORT_ITEMS = 20
 """How many things of one kind and outcome are listed; --json lists all."""
-_FLAGS = ("--here", "--with-secrets", "--dry-run", "--yes", "--json")
+_IMPORT_SWITCH_FLAGS = ("--here", "--with-secrets", "--dry-run", "--yes", "--json")
 
 
 class _ImportArguments(msgspec.Struct, kw_only=True):
@@ -53,16 +53,16 @@ class _ImportArguments(msgspec.Struct, kw_only=True):
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words) or not words:
-        print_text(USAGE)
+        print_text(IMPORT_USAGE_TEXT)
         return 0 if words else 2
     if words[0] == "pi":
         from app.cli.commands.imports.import_pi_command import run as import_pi  # noqa: PLC0415  (another program's folder)
 
         return import_pi(words[1:])
     request = _parse_arguments(words)
-    program: Program = next(one for one in PROGRAMS if one == request.program)
-    paths = Paths.from_env(os.environ, current_folder())
-    importer = Importer(program, paths, os.environ, with_secrets="--with-secrets" in request.flags)
+    program: ImportProgram = next(one for one in PROGRAMS if one == request.program)
+    paths = BayouPaths.from_env(os.environ, current_folder())
+    importer = ImportPlanner(program, paths, os.environ, with_secrets="--with-secrets" in request.flags)
     if sys.stderr.isatty():
         print_note(f"Reading {paths.shown(importer.data)} …")
     plan = importer.plan(request.kinds, only_here="--here" in request.flags)
@@ -95,10 +95,10 @@ def _parse_arguments(words: list[str]) -> _ImportArguments:
             unknown = [name for name in names if name not in IMPORT_KINDS]
             if unknown or not request.kinds:
                 raise UsageError(f'--only takes {", ".join(IMPORT_KINDS)}, not "{", ".join(unknown)}".')
-        elif word in _FLAGS:
+        elif word in _IMPORT_SWITCH_FLAGS:
             request.flags.add(word)
         elif word.startswith("-") or request.program:
-            raise UsageError(f"Unknown argument: {word}.\n{USAGE.partition(chr(10) * 2)[0]}")
+            raise UsageError(f"Unknown argument: {word}.\n{IMPORT_USAGE_TEXT.partition(chr(10) * 2)[0]}")
         else:
             request.program = word
     if request.program not in PROGRAMS:
@@ -114,33 +114,33 @@ def _print_preview(plan: ImportPlan, kinds: tuple[ImportKind, ...], folder: str)
         left = [item for item in items if item.refused]
         total = f"{len(taken)} of {len(items)}" if left else str(len(taken))
         print_line(f"\n{kind}  {total if items else 'none'}")
-        for item in taken[:_MAX_SHOWN_ITEMS]:
+        for item in taken[:_MAX_SHOWN_IMPORT_ITEMS]:
             _print_taken_item(item)
         _print_rest_count(len(taken))
         _print_left_items(left)
-        for what, count in total_left_out(taken).items():
+        for what, count in count_left_out_parts(taken).items():
             print_line(f"  left out: {count} {what}")
     for problem in plan.problems:
         print_problem(problem)
 
 
-def _print_taken_item(item: PlannedItem) -> None:
+def _print_taken_item(item: PlannedImportItem) -> None:
     target = f" → {_safe_line(item.target)}" if item.target else ""
     print_line(f"  take   {_safe_line(item.name)}{target}")
     for note in item.notes:
         print_line(f"         {_safe_line(note)}")
 
 
-def _print_left_items(left: list[PlannedItem]) -> None:
+def _print_left_items(left: list[PlannedImportItem]) -> None:
     """Prints the items that are not imported, together where one reason covers several."""
-    reasons: dict[str, list[PlannedItem]] = {}
+    reasons: dict[str, list[PlannedImportItem]] = {}
     for item in left:
         reasons.setdefault(item.refused, []).append(item)
-    for reason, items in list(reasons.items())[:_MAX_SHOWN_ITEMS]:
+    for reason, items in list(reasons.items())[:_MAX_SHOWN_IMPORT_ITEMS]:
         if len(items) > 1:
             print_line(f"  leave  {len(items)}: {_safe_line(reason)}")
             names = items if items[0].kind == "permissions" else []
-            for item in names[:_MAX_SHOWN_ITEMS]:
+            for item in names[:_MAX_SHOWN_IMPORT_ITEMS]:
                 print_line(f"           {_safe_line(item.name)}")
             _print_rest_count(len(names))
         else:
@@ -149,8 +149,8 @@ def _print_left_items(left: list[PlannedItem]) -> None:
 
 
 def _print_rest_count(count: int) -> None:
-    if count > _MAX_SHOWN_ITEMS:
-        print_line(f"  … and {count - _MAX_SHOWN_ITEMS} more; --json lists all")
+    if count > _MAX_SHOWN_IMPORT_ITEMS:
+        print_line(f"  … and {count - _MAX_SHOWN_IMPORT_ITEMS} more; --json lists all")
 
 
 def _safe_line(text: str) -> str:
@@ -183,7 +183,9 @@ def _import_items(
                 if not is_quiet:
                     print_problem(f"{_safe_line(item.name)}: {problem}")
         if not is_quiet:
-            print_line(f"Imported {_counted_kind(done, kind)}.{_NEXT_STEPS.get(kind, '') if done else ''}")
+            print_line(
+                f"Imported {_counted_kind(done, kind)}.{_NEXT_STEP_BY_IMPORTED_KIND.get(kind, '') if done else ''}"
+            )
     return failed
 
 
@@ -191,4 +193,7 @@ def _counted_kind(count: int, kind: ImportKind) -> str:
     return f"{count} {kind.removesuffix('s') if count == 1 else kind}"
 
 
-_NEXT_STEPS = {"sessions": " Open one: bayou --resume", "permissions": " See them: /permissions"}
+_NEXT_STEP_BY_IMPORTED_KIND = {
+    "sessions": " Open one: bayou --resume",
+    "permissions": " See them: /permissions",
+}

@@ -7,17 +7,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.assembly.options import UsageError
+from app.assembly.command_line_options import UsageError
 from app.cli.change_folder import current_folder
 from app.cli.confirm import confirm
-from app.imports.pi_folder import ImportItem, plan_import, run_import
+from app.imports.pi_import import PiImportItem, plan_pi_import, run_pi_import
 from app.printing import print_line, print_text
-from app.resources.paths import Paths
-from app.resources.settings.settings_file import SettingRefused, set_value
-from app.resources.trust.project_items import programs_and_addresses
-from tools.text import reveal_hidden_characters
+from app.resources.paths import BayouPaths
+from app.resources.settings.settings_file import SettingRefused, write_setting_to_file
+from app.resources.trust.project_items import programs_and_addresses_in_json
+from tools.text_sanitizing import reveal_hidden_characters
 
-USAGE = (
+IMPORT_PI_USAGE_TEXT = (
     "usage: bayou import-pi [--from DIR] [--yes]\n\nLists what can be copied from pi "
     "(sessions, models, prompts, skills, settings), what cannot and why, then asks.\npi's "
     "own files are not changed.\n\n  --from DIR  pi's folder, if it is not ~/.pi/agent\n  "
@@ -27,11 +27,11 @@ USAGE = (
 
 def run(words: list[str]) -> int:
     if {"-h", "--help"} & set(words):
-        print_text(USAGE)
+        print_text(IMPORT_PI_USAGE_TEXT)
         return 0
-    paths = Paths.from_env(os.environ, current_folder())
+    paths = BayouPaths.from_env(os.environ, current_folder())
     source, agrees = _parse_arguments(words, paths)
-    items = plan_import(source, paths.agent_dir, paths.sessions_dir)
+    items = plan_pi_import(source, paths.agent_dir, paths.sessions_dir)
     if not items:
         raise UsageError(f"{source} has no pi files. Name pi's folder with --from DIR.")
     for item in items:
@@ -45,18 +45,18 @@ def run(words: list[str]) -> int:
 
     def set_setting(name: str, value: Any) -> None:
         try:
-            set_value(paths.settings_file, name, value)
+            write_setting_to_file(paths.settings_file, name, value)
         except SettingRefused as problem:
             raise ValueError(str(problem)) from problem
 
-    for item in run_import(items, set_setting):
+    for item in run_pi_import(items, set_setting):
         if item.refused and item.name in {one.name for one in taken}:
             print_line(_item_line(item))
     print_line(f"Imported into {paths.agent_dir}.")
     return 0
 
 
-def _parse_arguments(words: list[str], paths: Paths) -> tuple[Path, bool]:
+def _parse_arguments(words: list[str], paths: BayouPaths) -> tuple[Path, bool]:
     rest, source, agrees = list(words), paths.home / ".pi" / "agent", False
     while rest:
         word = rest.pop(0)
@@ -69,7 +69,7 @@ def _parse_arguments(words: list[str], paths: Paths) -> tuple[Path, bool]:
     return source, agrees
 
 
-def _item_line(item: ImportItem) -> str:
+def _item_line(item: PiImportItem) -> str:
     name = reveal_hidden_characters(item.name)
     if item.refused:
         return f"leave  {item.kind:<8} {name}  ({item.refused})"
@@ -77,11 +77,11 @@ def _item_line(item: ImportItem) -> str:
     return f"take   {item.kind:<8} {name}{f': {effect}' if effect else ''}"
 
 
-def _item_effect(item: ImportItem) -> str:
+def _item_effect(item: PiImportItem) -> str:
     """What the item would change: a setting's value, the commands and addresses of models."""
     if item.kind == "setting":
         return json.dumps(item.value, ensure_ascii=False)
-    return programs_and_addresses(item.source) if item.kind == "models" else ""
+    return programs_and_addresses_in_json(item.source) if item.kind == "models" else ""
 
 
 def _confirm_import(count: int) -> bool:

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from app.sessions.session_log import SessionLog
 from app.tui.page_protocols import AskOnScreen
-from app.tui.transcript.renderers import Renderers
+from app.tui.transcript.renderers import EntryRenderers
 
 
 class OverlayScreen(ModalScreen[Any]):
@@ -29,7 +29,9 @@ class OverlayScreen(ModalScreen[Any]):
             self._widget.focus()
 
 
-async def show_block_widget(block_id: str, log: SessionLog, renderers: Renderers, ask: AskOnScreen) -> bool:
+async def show_block_widget(
+    block_id: str, log: SessionLog, renderers: EntryRenderers, ask: AskOnScreen
+) -> bool:
     """Shows the extension's widget for a block in full screen; returns False if the block has none."""
     made = renderers.make_entry_widget(log.entry(block_id)) if block_id in log else None
     if isinstance(made, Screen):

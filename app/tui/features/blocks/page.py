@@ -9,14 +9,14 @@ from textual.binding import BindingType
 
 from app.tui.page_protocols import AskOnScreen, CopyText, WriteToEditor
 from tools.files.paths import display_path
-from tools.results import MapBlock, MapSymbol
-from widgets.lists.rows import ListRow
+from tools.tool_result_values import MapBlock, MapSymbol
+from widgets.lists.list_rows import ListRow
 from widgets.screens.block import BlockScreen
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.transcript.view import Transcript
 
 
-class SymbolsScreen(PickerScreen):
+class FileMapSymbolsScreen(PickerScreen):
     """A picker of the symbols in a file map; a key copies a symbol's path and lines."""
 
     ACTIONS = (
@@ -47,7 +47,7 @@ def _symbol_row(index: int, symbol: MapSymbol) -> ListRow:
     )
 
 
-class BlockPage(msgspec.Struct, frozen=True):
+class TranscriptBlockPage(msgspec.Struct, frozen=True):
     """The actions on a block of the transcript: opening it in full, and listing the symbols of its file map."""
 
     transcript: Transcript
@@ -66,15 +66,15 @@ class BlockPage(msgspec.Struct, frozen=True):
 
     async def choose_symbol(self, block: MapBlock) -> None:
         path = display_path(block.path, self.cwd)
-        picked = await self.ask(SymbolsScreen(path, block))
+        picked = await self.ask(FileMapSymbolsScreen(path, block))
         if picked is None:
             return
         symbol = block.symbols[int(picked.row.id)]
         if picked.action == "choose":
-            self.write_lines_request(block.path, symbol.first_line, symbol.last_line)
+            self.write_read_lines_prompt(block.path, symbol.first_line, symbol.last_line)
         else:
             self.copy(f"{path}:{symbol.first_line}-{symbol.last_line}", "the symbol's location")
 
-    def write_lines_request(self, path: str, first: int, last: int) -> None:
+    def write_read_lines_prompt(self, path: str, first: int, last: int) -> None:
         """Writes a prompt that asks for certain lines of a file into the editor."""
         self.write_to_editor(f"read {display_path(path, self.cwd)}:{first}-{last}", focus=True)

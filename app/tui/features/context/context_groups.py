@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from app.engine.context_breakdown import BreakdownGroup
 
 GroupTone = Literal["text", "muted", "dim", "accent", "secondary", "success", "warning"]
-GROUP_TONES: tuple[GroupTone, ...] = get_args(GroupTone)
+CONTEXT_GROUP_TONES: tuple[GroupTone, ...] = get_args(GroupTone)
 CONTEXT_GROUPS: "dict[BreakdownGroup, tuple[str, GroupTone]]" = {
     "prompt": ("prompt", "dim"),
     "files": ("context files", "success"),

@@ -3,25 +3,25 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
+from app.tui.feature import FeatureServices, TuiFeature
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
-    from app.tui.features.context.page import ContextPage
+    from app.tui.features.context.page import ContextWindowPage
 
 
-async def _run_compact_command(page: "ContextPage", argument: str) -> None:
+async def _run_compact_command(page: "ContextWindowPage", argument: str) -> None:
     is_preview = argument.split(" ", 1)[0] == "--preview"
     instructions = argument.removeprefix("--preview").strip() if is_preview else argument
     if is_preview:
-        await page.preview_summary(instructions or None)
+        await page.edit_compaction_summary(instructions or None)
     else:
         await page.compact(instructions or None)
 
 
-class ContextFeature(Feature["ContextPage"]):
-    slash_commands: Sequence[SlashCommand["ContextPage"]] = (
+class ContextFeature(TuiFeature["ContextWindowPage"]):
+    slash_commands: Sequence[SlashCommand["ContextWindowPage"]] = (
         SlashCommand(
             name="context",
             help="context usage; drop large results",
@@ -34,31 +34,31 @@ class ContextFeature(Feature["ContextPage"]):
             name="uncompact", session_command="undo_compaction", run=lambda page, _: page.undo_compaction()
         ),
     )
-    keys: Sequence[PageKey["ContextPage"]] = (
+    keys: Sequence[PageKey["ContextWindowPage"]] = (
         PageKey(
             id="app.context.show",
             keys="alt+c",
             help="Show the context usage",
-            run_key=lambda page: page.open(),
+            run_key_action=lambda page: page.open(),
         ),
         PageKey(
             id="app.compaction.preview",
             keys="alt+s",
             help="Compact, and edit the summary first",
-            run_key=lambda page: page.preview_summary(),
+            run_key_action=lambda page: page.edit_compaction_summary(),
         ),
         PageKey(
             id="app.compaction.undo",
             keys="alt+u",
             session_command="undo_compaction",
-            run_key=lambda page: page.undo_compaction(),
+            run_key_action=lambda page: page.undo_compaction(),
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "ContextPage":
-        from app.tui.features.context.page import ContextPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "ContextWindowPage":
+        from app.tui.features.context.page import ContextWindowPage  # noqa: PLC0415  (when it is first used)
 
-        return ContextPage(
+        return ContextWindowPage(
             screen.session,
             screen.ask,
             screen.show_message,
@@ -68,5 +68,5 @@ class ContextFeature(Feature["ContextPage"]):
         )
 
 
-CONTEXT = ContextFeature()
-FEATURES = (CONTEXT,)
+CONTEXT_FEATURE = ContextFeature()
+TUI_FEATURES = (CONTEXT_FEATURE,)

@@ -5,29 +5,29 @@ from app.engine.context.summariser import SummaryFailed
 from app.engine.context_breakdown import (
     BreakdownGroup,
     ContextBreakdown,
-    ContextPart,
+    ContextBreakdownLine,
     break_down_context,
-    drop_or_restore_result,
-    text_of_context_part,
+    drop_or_restore_large_result,
+    text_of_breakdown_line,
     text_of_large_result,
 )
 from app.engine.models.prompt_cache import has_used_prompt_cache, resend_cost_text
 from app.engine.session import Session
 from app.tui.features.context.context_groups import CONTEXT_GROUPS
-from app.tui.features.context.screen import ContextScreen, ContextShare, ContextView
+from app.tui.features.context.screen import ContextScreenContent, ContextWindowScreen, ContextWindowShare
 from app.tui.features.shared_dialogs import show_card
 from app.tui.page_protocols import AskOnScreen, KeyLabel, ShowMessage, ShowProgress, WriteToEditor
-from tools.amounts import format_percentage, tokens
-from tools.results import Card, TextBlock
-from widgets.lists.rows import ListRow
+from tools.number_formatting import format_percentage, format_token_count
+from tools.tool_result_values import Card, TextBlock
+from widgets.lists.list_rows import ListRow
 from widgets.screens.dialogs import TextEditScreen
-from widgets.screens.picker import Picked
-from widgets.screens.preview import PreviewText, make_preview
+from widgets.screens.picker import PickerResult
+from widgets.screens.preview_pane import PreviewText, make_preview_text
 
-_LARGE_RESULT_PREFIX = "large:"
+_LARGE_RESULT_ROW_ID_PREFIX = "large:"
 
 
-class ContextPage:
+class ContextWindowPage:
     """Shows what fills the context window of one session, and compacts the conversation."""
 
     def __init__(
@@ -53,37 +53,41 @@ class ContextPage:
         current = ""
         while True:
             self._breakdown = break_down_context(self._session)
-            screen = ContextScreen(make_context_view(self._breakdown), preview=self._preview, current=current)
-            picked: Picked | None = await self._ask(screen, on_request=self._drop_result)
+            screen = ContextWindowScreen(
+                make_context_screen_content(self._breakdown), preview=self._preview, current=current
+            )
+            picked: PickerResult | None = await self._ask(screen, on_request=self._drop_result)
             if picked is None:
                 return
             if picked.action == "app.context.preview":
-                return await self.preview_summary()
+                return await self.edit_compaction_summary()
             current = picked.row.id
             card = Card(title=picked.row.title, blocks=(TextBlock(text=self._row_content(current)),))
             await show_card(self._ask, "In full", card)
 
-    async def _drop_result(self, request: ContextScreen.ActionRequested) -> None:
+    async def _drop_result(self, request: ContextWindowScreen.ActionRequested) -> None:
         """Removes the large result of a row from the context, or puts a removed one back, and updates the screen."""
         screen, row = request.screen, request.row
-        if not isinstance(screen, ContextScreen) or row is None:
+        if not isinstance(screen, ContextWindowScreen) or row is None:
             return
-        if not row.id.startswith(_LARGE_RESULT_PREFIX):
+        if not row.id.startswith(_LARGE_RESULT_ROW_ID_PREFIX):
             screen.show_note("only large results can be dropped")
             return
-        is_out = await drop_or_restore_result(self._session, row.id.removeprefix(_LARGE_RESULT_PREFIX))
+        is_out = await drop_or_restore_large_result(
+            self._session, row.id.removeprefix(_LARGE_RESULT_ROW_ID_PREFIX)
+        )
         self._breakdown = break_down_context(self._session)
-        screen.show_context(make_context_view(self._breakdown), "dropped" if is_out else "restored")
+        screen.show_context(make_context_screen_content(self._breakdown), "dropped" if is_out else "restored")
 
     def _preview(self, row: ListRow) -> PreviewText:
-        return make_preview(row.title, self._row_content(row.id))
+        return make_preview_text(row.title, self._row_content(row.id))
 
     def _row_content(self, row_id: str) -> str:
         """Returns the full text that a row of the context screen stands for."""
-        if row_id.startswith(_LARGE_RESULT_PREFIX):
-            return text_of_large_result(self._session, row_id.removeprefix(_LARGE_RESULT_PREFIX))
+        if row_id.startswith(_LARGE_RESULT_ROW_ID_PREFIX):
+            return text_of_large_result(self._session, row_id.removeprefix(_LARGE_RESULT_ROW_ID_PREFIX))
         part = next((part for part in self._breakdown.parts if _part_row_id(part) == row_id), None)
-        return text_of_context_part(self._session, part) if part is not None else ""
+        return text_of_breakdown_line(self._session, part) if part is not None else ""
 
     async def compact(self, instructions: str | None) -> None:
         try:
@@ -91,7 +95,7 @@ class ContextPage:
         except (NothingToCompact, SummaryFailed):
             pass  # the end event has reported it
 
-    async def preview_summary(self, instructions: str | None = None) -> None:
+    async def edit_compaction_summary(self, instructions: str | None = None) -> None:
         """Has the model write a summary for compaction and shows it for editing; it is applied when the user accepts
         it."""
         session = self._session
@@ -104,7 +108,7 @@ class ContextPage:
         finally:
             self._show_progress("")
         usage = session.stats.last_usage
-        told = f"Frees about {tokens(draft.plan.freed_tokens)} tokens."
+        told = f"Frees about {format_token_count(draft.plan.freed_tokens)} tokens."
         state = session.state
         if state.model is not None and has_used_prompt_cache(usage):
             left = state.context_tokens - draft.plan.freed_tokens
@@ -136,17 +140,17 @@ class ContextPage:
         )
 
 
-def make_context_view(contents: ContextBreakdown) -> ContextView:
+def make_context_screen_content(contents: ContextBreakdown) -> ContextScreenContent:
     whole = contents.window_tokens or contents.tokens
     used = (
-        f"{tokens(contents.tokens)} of {tokens(contents.window_tokens)} tokens"
+        f"{format_token_count(contents.tokens)} of {format_token_count(contents.window_tokens)} tokens"
         if contents.window_tokens
         else ""
     )
     about = "" if contents.is_exact else "about "
-    return ContextView(
+    return ContextScreenContent(
         shares=tuple(
-            ContextShare(
+            ContextWindowShare(
                 name=CONTEXT_GROUPS[group][0],
                 tokens=contents.count_items(group),
                 tone=CONTEXT_GROUPS[group][1],
@@ -156,14 +160,14 @@ def make_context_view(contents: ContextBreakdown) -> ContextView:
         window=contents.window_tokens,
         reserve=contents.reserved_tokens,
         total=" · ".join(filter(None, (f"{about}{used}", _percent(contents.tokens, whole)))),
-        advice=f"/compact would free about {tokens(contents.tokens_freed)}"
+        advice=f"/compact would free about {format_token_count(contents.tokens_freed)}"
         if contents.tokens_freed
         else "nothing to compact yet",
         rows=(*_table_rows(contents, whole), *_large_result_rows(contents, whole)),
     )
 
 
-def _part_row_id(part: ContextPart) -> str:
+def _part_row_id(part: ContextBreakdownLine) -> str:
     return f"{part.group}:{part.title}"
 
 
@@ -184,7 +188,7 @@ def _large_result_rows(contents: ContextBreakdown, whole: int) -> list[ListRow]:
     rows = [_heading_row("Large results")] if contents.large_results else []
     rows += [
         ListRow(
-            id=f"{_LARGE_RESULT_PREFIX}{large.entry_id}",
+            id=f"{_LARGE_RESULT_ROW_ID_PREFIX}{large.entry_id}",
             title=large.title,
             right=_token_figures(large.tokens, whole),
             right_tone="muted",
@@ -201,7 +205,7 @@ def _heading_row(title: str) -> ListRow:
 
 
 def _token_figures(count_of_tokens: int, whole: int, count: str = "") -> str:
-    amount, percent = tokens(count_of_tokens), _percent(count_of_tokens, whole)
+    amount, percent = format_token_count(count_of_tokens), _percent(count_of_tokens, whole)
     return f"{count:>6}  {amount:>7}  {percent:>7}".lstrip()
 
 

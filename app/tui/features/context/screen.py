@@ -9,15 +9,15 @@ from textual.binding import BindingType
 from textual.strip import Strip
 from textual.widget import Widget
 
-from app.tui.features.context.context_groups import GROUP_TONES, GroupTone
-from widgets.key_labels import key_spans
-from widgets.line import RIGHT_MARGIN, RowBuilder, cells, share_cells
-from widgets.lists.rows import ListRow, make_column_heads
+from app.tui.features.context.context_groups import CONTEXT_GROUP_TONES, GroupTone
+from widgets.key_labels import find_key_and_command_spans
+from widgets.lists.list_rows import ListRow, make_column_heads
+from widgets.row_builder import RIGHT_MARGIN_CELLS, RowBuilder, cells, divide_bar_cells
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
-from widgets.screens.preview import PreviewText
+from widgets.screens.preview_pane import PreviewText
 
 
-class ContextShare(msgspec.Struct, frozen=True, kw_only=True):
+class ContextWindowShare(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of content in the bar of the context window, with its tokens and colour."""
 
     name: str
@@ -25,10 +25,10 @@ class ContextShare(msgspec.Struct, frozen=True, kw_only=True):
     tone: GroupTone
 
 
-class ContextView(msgspec.Struct, frozen=True, kw_only=True):
+class ContextScreenContent(msgspec.Struct, frozen=True, kw_only=True):
     """The content of the context screen: the bar's shares, totals and table rows."""
 
-    shares: tuple[ContextShare, ...]
+    shares: tuple[ContextWindowShare, ...]
     window: int
     reserve: int
     total: str
@@ -39,10 +39,10 @@ class ContextView(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of the table. Only large results can be removed and put back."""
 
 
-_COLUMN_HEADS = make_column_heads("", right=" items   tokens    share")
-MIN_ROWS_FOR_LEGEND = 16
+_CONTEXT_COLUMN_HEADS = make_column_heads("", right=" items   tokens    share")
+MIN_SCREEN_ROWS_FOR_LEGEND = 16
 """Rows of the terminal from which the bar has a legend."""
-_MIN_ROWS_FOR_MARGINS = 30
+_MIN_SCREEN_ROWS_FOR_MARGINS = 30
 """Rows of the terminal from which there are blank rows around the bar."""
 
 
@@ -50,22 +50,22 @@ class ContextBar(Widget):
     """A widget that draws the context window as a bar of cells (used, free, reserved for the answer) with a legend."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *(f"context-bar--{tone}" for tone in GROUP_TONES),
+        *(f"context-bar--{tone}" for tone in CONTEXT_GROUP_TONES),
         "context-bar--free",
         "context-bar--reserve",
     }
     DEFAULT_CSS = "ContextBar { height: 4; }"
 
-    def __init__(self, view: ContextView, *, id: str | None = None) -> None:
+    def __init__(self, view: ContextScreenContent, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.view = view
 
-    def show(self, view: ContextView) -> None:
+    def show(self, view: ContextScreenContent) -> None:
         self.view = view
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN).pad(2)
+        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN_CELLS).pad(2)
         is_airy = self.size.height > 4
         legend = self._legend_rows(line.remaining_cells)
         first = 3 if is_airy else 3 - len(legend)
@@ -77,14 +77,14 @@ class ContextBar(Widget):
                     name, self._style("muted")
                 )
         elif y == 3 + 2 * is_airy and self.view.advice:
-            keys = (at for span in key_spans(self.view.advice) for at in range(*span))
+            keys = (at for span in find_key_and_command_spans(self.view.advice) for at in range(*span))
             line.add_highlighted(self.view.advice, keys, self._style("muted"), self._style("accent"))
         return line.strip()
 
     def _bar(self, line: RowBuilder) -> RowBuilder:
         width = line.remaining_cells
         window = max(self.view.window, sum(share.tokens for share in self.view.shares), 1)
-        sizes = share_cells([share.tokens / window for share in self.view.shares], width)
+        sizes = divide_bar_cells([share.tokens / window for share in self.view.shares], width)
         for share, size in zip(self.view.shares, sizes, strict=True):
             line.add("█" * size, self._style(share.tone))
         reserve = min(width - sum(sizes), round(width * self.view.reserve / window))
@@ -103,7 +103,7 @@ class ContextBar(Widget):
         return self.get_component_rich_style(f"context-bar--{name}")
 
 
-class ContextScreen(PickerScreen):
+class ContextWindowScreen(PickerScreen):
     """The screen that lists what fills the context window: Enter opens a row's content; other keys remove a large
     result or compact."""
 
@@ -130,7 +130,7 @@ class ContextScreen(PickerScreen):
 
     def __init__(
         self,
-        view: ContextView,
+        view: ContextScreenContent,
         *,
         preview: Callable[[ListRow], PreviewText] | None = None,
         current: str = "",
@@ -144,13 +144,13 @@ class ContextScreen(PickerScreen):
             current=current,
             note=view.total,
             empty="the context is empty",
-            heads=_COLUMN_HEADS,
+            heads=_CONTEXT_COLUMN_HEADS,
             preview=preview,
             is_full_height=True,
         )
         self.add_class("context")
 
-    def show_context(self, view: ContextView, note: str = "") -> None:
+    def show_context(self, view: ContextScreenContent, note: str = "") -> None:
         self._view = view
         self.query_one(ContextBar).show(view)
         self.show_rows(view.rows, note=note or view.total)
@@ -159,8 +159,8 @@ class ContextScreen(PickerScreen):
         super()._fit()
         height = self.app.size.height
         self.query_one(ContextBar).styles.height = (
-            7 if height >= _MIN_ROWS_FOR_MARGINS else 4 if height >= MIN_ROWS_FOR_LEGEND else 1
+            7 if height >= _MIN_SCREEN_ROWS_FOR_MARGINS else 4 if height >= MIN_SCREEN_ROWS_FOR_LEGEND else 1
         )
 
-    def compose_above(self) -> ComposeResult:
+    def compose_above_filter(self) -> ComposeResult:
         yield ContextBar(self._view, id="bar")

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
+from app.tui.feature import FeatureServices, TuiFeature
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.extensions.page import ExtensionsPage
-    from app.tui.features.extensions.trust import TrustPage
+    from app.tui.features.extensions.trust import ProjectTrustPage
 
 
-class ExtensionsFeature(Feature["ExtensionsPage"]):
+class ExtensionsFeature(TuiFeature["ExtensionsPage"]):
     slash_commands: Sequence[SlashCommand["ExtensionsPage"]] = (
         SlashCommand(
             name="extensions",
@@ -26,17 +26,17 @@ class ExtensionsFeature(Feature["ExtensionsPage"]):
         return ExtensionsPage(screen.connected_extensions, screen.ask)
 
 
-class TrustFeature(Feature["TrustPage"]):
-    slash_commands: Sequence[SlashCommand["TrustPage"]] = (
+class TrustFeature(TuiFeature["ProjectTrustPage"]):
+    slash_commands: Sequence[SlashCommand["ProjectTrustPage"]] = (
         SlashCommand(
             name="trust", help="trust this folder, or stop trusting it", run=lambda page, _: page.open()
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "TrustPage":
-        from app.tui.features.extensions.trust import TrustPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "ProjectTrustPage":
+        from app.tui.features.extensions.trust import ProjectTrustPage  # noqa: PLC0415  (when it is first used)
 
-        return TrustPage(
+        return ProjectTrustPage(
             screen.assembled,
             screen.ask,
             screen.show_message,
@@ -46,9 +46,9 @@ class TrustFeature(Feature["TrustPage"]):
         )
 
 
-EXTENSIONS = ExtensionsFeature()
-TRUST = TrustFeature()
-FEATURES = (
-    EXTENSIONS,
-    TRUST,
+EXTENSIONS_FEATURE = ExtensionsFeature()
+TRUST_FEATURE = TrustFeature()
+TUI_FEATURES = (
+    EXTENSIONS_FEATURE,
+    TRUST_FEATURE,
 )

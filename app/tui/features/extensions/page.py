@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.extensions.registrations import ExtensionStatus
-from app.tui.features.shared_dialogs import pick_row
+from app.extensions.extension_registrations import ExtensionStatus
+from app.tui.features.shared_dialogs import pick_list_row
 from app.tui.page_protocols import AskOnScreen
-from widgets.lists.rows import Badge, ListRow, make_column_heads
-from widgets.screens.preview import PreviewPart, PreviewText, fact_parts
+from widgets.lists.list_rows import ListRow, RowBadge, make_column_heads
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText, labelled_fact_paragraphs
 
 if TYPE_CHECKING:
     from app.assembly.extensions.extension_setup import ConnectedExtensions
@@ -29,7 +29,7 @@ class ExtensionsPage(msgspec.Struct, frozen=True):
 async def show_extensions(status: Sequence[ExtensionStatus], ask: AskOnScreen) -> None:
     """Shows a list of the loaded extensions with their origin, what they registered, and their errors."""
     by_path = {each.path: each for each in status}
-    await pick_row(
+    await pick_list_row(
         ask,
         "Extensions",
         [_extension_row(each) for each in status],
@@ -44,7 +44,7 @@ async def show_extensions(status: Sequence[ExtensionStatus], ask: AskOnScreen) -
 
 def _extension_row(status: ExtensionStatus) -> ListRow:
     problems = len(status.problems)
-    badge = Badge(text=f"{problems} {'problem' if problems == 1 else 'problems'}", tone="error")
+    badge = RowBadge(text=f"{problems} {'problem' if problems == 1 else 'problems'}", tone="error")
     return ListRow(
         id=status.path,
         title=status.name.rsplit("/", 1)[-1],
@@ -57,7 +57,9 @@ def _extension_row(status: ExtensionStatus) -> ListRow:
 
 
 def _extension_preview(status: ExtensionStatus) -> PreviewText:
-    parts = [PreviewPart(text=status.path, tone="muted")] if status.path != status.name else []
-    parts += fact_parts(((what, str(count)) for what, count in status.counts.items()), tone="text")
-    parts += [PreviewPart(text=f"{each.event}: {each.text}", tone="error") for each in status.problems]
+    parts = [PreviewParagraph(text=status.path, tone="muted")] if status.path != status.name else []
+    parts += labelled_fact_paragraphs(
+        ((what, str(count)) for what, count in status.counts.items()), tone="text"
+    )
+    parts += [PreviewParagraph(text=f"{each.event}: {each.text}", tone="error") for each in status.problems]
     return PreviewText(title=status.name, parts=tuple(parts))

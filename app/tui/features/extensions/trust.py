@@ -9,34 +9,39 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.assembly.assembled_session import AssembledSession
-from app.resources.paths import Paths
-from app.resources.trust.project_items import ProjectItem
-from app.resources.trust.project_trust import TrustQuestion, new_items, store_answer, trust_question_for
-from app.tui.features.extensions.trust_screen import TrustScreen
+from app.resources.paths import BayouPaths
+from app.resources.trust.project_items import ProjectTrustItem
+from app.resources.trust.project_trust import (
+    TrustQuestion,
+    new_trust_items,
+    store_trust_answer,
+    trust_question_for,
+)
+from app.tui.features.extensions.trust_screen import ProjectTrustScreen
 from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.tui.status.header_and_footer import short_path
 from app.values.user_errors import FileError
-from tools.text import reveal_hidden_characters
-from widgets.lists.rows import ListRow
-from widgets.screens.dialogs import GRACE_SECONDS
-from widgets.screens.preview import PreviewPart, PreviewText
-from widgets.transcript.blocks import NoteKind
+from tools.text_sanitizing import reveal_hidden_characters
+from widgets.lists.list_rows import ListRow
+from widgets.screens.dialogs import DIALOG_GRACE_SECONDS
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 if TYPE_CHECKING:
     from app.assembly.extensions.extension_setup import ConnectedExtensions
 
 _TRUST_ROW = ListRow(id="yes", title="Trust this folder")
-_NO_TRUST_ROWS = (
+_DO_NOT_TRUST_ROWS = (
     ListRow(id="later", title="Decide later", detail="ignored until you decide"),
     ListRow(id="no", title="Do not trust this folder", detail="ignored; does not ask again"),
 )
-_TOO_LARGE_TEXT = (
+_FILES_TOO_LARGE_TO_TRUST_TEXT = (
     "Some files are too large to check for changes. Remove large files from the folder, or "
     "start with --approve to trust it for one run."
 )
 
 
-class TrustPage(msgspec.Struct, frozen=True):
+class ProjectTrustPage(msgspec.Struct, frozen=True):
     """Asks the trust question for one session's project."""
 
     assembled: AssembledSession
@@ -47,7 +52,7 @@ class TrustPage(msgspec.Struct, frozen=True):
     clock: Callable[[], float] = time.monotonic
 
     async def open(self, *, is_asked_for: bool = True) -> None:
-        await ask_trust(
+        await ask_project_trust(
             self.assembled.prompt.paths,
             self.assembled.project_trust.decision.question,
             self.ask,
@@ -65,8 +70,8 @@ class TrustPage(msgspec.Struct, frozen=True):
         return extended is not None
 
 
-async def ask_trust(
-    paths: Paths,
+async def ask_project_trust(
+    paths: BayouPaths,
     earlier: TrustQuestion,
     ask: AskOnScreen,
     say: ShowMessage,
@@ -85,9 +90,11 @@ async def ask_trust(
         say("Nothing in this folder needs your trust.")
         return
     text = PreviewText(parts=tuple(_format_items(question, earlier, short_path(paths.cwd, home))))
-    grace = 0.0 if is_asked_for else GRACE_SECONDS
+    grace = 0.0 if is_asked_for else DIALOG_GRACE_SECONDS
     yes = None if question.exceeded_limit else _TRUST_ROW
-    screen = TrustScreen("Trust this project?", text, _NO_TRUST_ROWS, yes=yes, grace=grace, clock=clock)
+    screen = ProjectTrustScreen(
+        "Trust this project?", text, _DO_NOT_TRUST_ROWS, yes=yes, grace=grace, clock=clock
+    )
     chosen: ListRow | None = await ask(screen)
     if chosen is None or chosen.id == "later":
         return
@@ -96,9 +103,9 @@ async def ask_trust(
         say("The folder changed while the question was open, so it is not trusted. /trust asks again.")
         return
     try:
-        store_answer(paths, question, is_trusted=is_trusted)
+        store_trust_answer(paths, question, is_trusted=is_trusted)
     except FileError as problem:
-        say(str(problem), NoteKind.ERROR)
+        say(str(problem), AppNoteKind.ERROR)
         return
     word = "is trusted" if is_trusted else "is not trusted"
     if await apply(question, is_trusted):
@@ -107,21 +114,21 @@ async def ask_trust(
         say(f"This folder {word}. Restart bayou to apply this.")
 
 
-def _format_items(question: TrustQuestion, before: TrustQuestion, folder: str) -> list[PreviewPart]:
+def _format_items(question: TrustQuestion, before: TrustQuestion, folder: str) -> list[PreviewParagraph]:
     """Formats the project's items that would take effect if it is trusted, first those that run something."""
-    parts = [PreviewPart(text=f"{reveal_hidden_characters(folder)} contains:")]
+    parts = [PreviewParagraph(text=f"{reveal_hidden_characters(folder)} contains:")]
     if question.exceeded_limit:
-        parts.append(PreviewPart(text=_TOO_LARGE_TEXT, tone="warning"))
-    fresh = set(new_items(question, before)) if before.items else set()
+        parts.append(PreviewParagraph(text=_FILES_TOO_LARGE_TO_TRUST_TEXT, tone="warning"))
+    fresh = set(new_trust_items(question, before)) if before.items else set()
     kinds = max((len(item.kind) for item in question.items), default=0) + 2
 
-    def head(item: ProjectItem) -> str:
+    def head(item: ProjectTrustItem) -> str:
         mark = " (new or changed)" if item in fresh else ""
         return f"{item.kind:<{kinds}}{reveal_hidden_characters(item.path)}{mark}"
 
     for told, items in groupby(question.items, key=head):
         group = list(items)
         tone = "warning" if group[0].runs_code else "muted"
-        parts.append(PreviewPart(text=told, tone=tone))
-        parts += [PreviewPart(text=f"{'':{kinds}}{item.display_text}") for item in group]
+        parts.append(PreviewParagraph(text=told, tone=tone))
+        parts += [PreviewParagraph(text=f"{'':{kinds}}{item.display_text}") for item in group]
     return parts

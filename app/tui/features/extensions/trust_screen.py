@@ -9,19 +9,19 @@ from textual.binding import Binding, BindingType
 from textual.events import Key
 
 from widgets.key_labels import key_label
-from widgets.lists.rows import ListRow
+from widgets.lists.list_rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
-from widgets.screens.preview import Preview, PreviewText
+from widgets.screens.preview_pane import Preview, PreviewText
 from widgets.screens.screen_parts import KeyHint, RuleTitle
-from widgets.textual_internals import keymap_of
+from widgets.textual_internals import app_keymap
 
-GRACE_SECONDS = 1.0
+TRUST_KEY_GRACE_SECONDS = 1.0
 """Seconds without a key before the trust key is accepted."""
-_RESERVED_ROWS = 7
+_ROWS_OUTSIDE_TRUST_TEXT = 7
 """Rows of the screen outside the text: title, answers and keys."""
 
 
-class TrustScreen(QuestionScreen):
+class ProjectTrustScreen(QuestionScreen):
     """The screen that asks whether a project is trusted; the first answer is the default. The trust key works only
     after the whole text was visible and no key was pressed for a while."""
 
@@ -61,7 +61,7 @@ class TrustScreen(QuestionScreen):
         self.watch(self.query_one("#text", Preview), "scroll_y", self._note_end_visible, init=False)
 
     def max_rows(self) -> int:
-        return self.app.size.height - _RESERVED_ROWS - len(self.answers)
+        return self.app.size.height - _ROWS_OUTSIDE_TRUST_TEXT - len(self.answers)
 
     def _fit(self) -> None:
         super()._fit()
@@ -76,11 +76,11 @@ class TrustScreen(QuestionScreen):
         self.query_one(RuleTitle).show(note="" if self.has_seen_end else self._page_down_hint("more below"))
 
     def _page_down_hint(self, what: str) -> str:
-        key = key_label(keymap_of(self.app), "tui.select.pageDown", "PgDn")
+        key = key_label(app_keymap(self.app), "tui.select.pageDown", "PgDn")
         return f"{what}: {key}" if key else what
 
     def _restart_grace(self) -> None:
-        self._trust_key_from = self._clock() + max(self._grace, GRACE_SECONDS)
+        self._trust_key_from = self._clock() + max(self._grace, TRUST_KEY_GRACE_SECONDS)
 
     def on_key(self, event: Key) -> None:
         self._restart_grace()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices, Subscription
+from app.tui.feature import FeatureServices, FeatureSubscription, TuiFeature
 from app.tui.slash_commands import SlashCommand
 from app.values.events import GoalChanged, SessionReplaced
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from app.tui.features.goal.page import GoalPage
 
 
-class GoalFeature(Feature["GoalPage"]):
+class GoalFeature(TuiFeature["GoalPage"]):
     slash_commands: Sequence[SlashCommand["GoalPage"]] = (
         SlashCommand(
             name="goal",
@@ -20,8 +20,8 @@ class GoalFeature(Feature["GoalPage"]):
             run=lambda page, words: page.run_goal_command(words),
         ),
     )
-    subscriptions: Sequence[Subscription["GoalPage"]] = (
-        Subscription((GoalChanged, SessionReplaced), lambda page, _: page.poll_files()),
+    subscriptions: Sequence[FeatureSubscription["GoalPage"]] = (
+        FeatureSubscription((GoalChanged, SessionReplaced), lambda page, _: page.poll_goal_files()),
     )
 
     def page(self, screen: FeatureServices) -> "GoalPage":
@@ -30,5 +30,5 @@ class GoalFeature(Feature["GoalPage"]):
         return GoalPage(screen.session, screen.ask, screen.show_message, spawn=screen.tasks.spawn)
 
 
-GOAL = GoalFeature()
-FEATURES = (GOAL,)
+GOAL_FEATURE = GoalFeature()
+TUI_FEATURES = (GOAL_FEATURE,)

@@ -16,17 +16,17 @@ from app.tui.page_protocols import AskOnScreen, ShowMessage, SpawnTask
 from app.values.events import Event, GoalChanged
 from app.values.todos import CheckResult, GoalCheck, GoalView
 from app.values.user_errors import UserError
-from tools.amounts import format_seconds
-from widgets.lists.rows import ListRow
-from widgets.screens.dialogs import InputScreen
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
-from widgets.transcript.blocks import NoteKind
+from tools.number_formatting import format_seconds
+from widgets.lists.list_rows import ListRow
+from widgets.screens.dialogs import TextInputDialog
+from widgets.screens.picker import PickerAction, PickerResult, PickerScreen, picker_bindings
+from widgets.transcript.transcript_blocks import AppNoteKind
 
-POLL_SECONDS = 3.0
+GOAL_FILES_POLL_SECONDS = 3.0
 """Seconds between two looks at the files while a proof holds; each costs one `lstat` per file."""
-MIN_POLL_PAUSE_FACTOR = 100
+MIN_GOAL_POLL_PAUSE_FACTOR = 100
 """How many times as long as a look the pause after it is at least."""
-_NO_CHECK_TEXT = "a goal needs a command that checks it"
+_GOAL_WITHOUT_CHECK_TEXT = "a goal needs a command that checks it"
 
 
 class GoalScreen(PickerScreen):
@@ -93,11 +93,11 @@ class GoalPage:
         if not text:
             text = (await ask_text(self._ask, "What is the goal?") or "").strip()
         if text and not checks:
-            screen = InputScreen(
+            screen = TextInputDialog(
                 "Which command checks it?",
                 "bayou runs it when the agent says that it is done. Exit code 0 means that the goal is met.",
                 placeholder="pytest -q",
-                check=lambda command: "" if command.strip() else _NO_CHECK_TEXT,
+                check=lambda command: "" if command.strip() else _GOAL_WITHOUT_CHECK_TEXT,
             )
             command: str | None = await self._ask(screen)
             checks = (GoalCheck(command=command),) if command else ()
@@ -108,7 +108,7 @@ class GoalPage:
         await self._session.prompt(text, while_running="steer", expand=False)
 
     async def _open_goal_screen(self) -> None:
-        view = await self._session.goal.check_staleness()
+        view = await self._session.goal.check_goal_staleness()
         if view is None:
             return
         screen = GoalScreen(
@@ -125,7 +125,7 @@ class GoalPage:
 
         leave = self._session.subscribe(follow, hears=("goal_changed",))
         try:
-            picked: Picked | None = await self._ask(screen)
+            picked: PickerResult | None = await self._ask(screen)
         finally:
             leave()
         match picked.action if picked is not None else None:
@@ -146,7 +146,7 @@ class GoalPage:
         try:
             await check_goal(self._session)
         except UserError as problem:
-            self._show_message(str(problem), NoteKind.WARNING)
+            self._show_message(str(problem), AppNoteKind.WARNING)
 
     async def _remove_goal(self) -> None:
         await self._session.goal.clear_goal()
@@ -154,7 +154,7 @@ class GoalPage:
 
     # The proof
 
-    def poll_files(self) -> None:
+    def poll_goal_files(self) -> None:
         """Checks regularly whether files changed since the goal's check passed."""
         if not self._is_polling and _proof_holds(self._session.goal.goal_view):
             self._is_polling = True
@@ -163,8 +163,10 @@ class GoalPage:
     async def _poll_repeatedly(self) -> None:
         try:
             began = time.monotonic()
-            while _proof_holds(await self._session.goal.check_staleness()):  # (files have no event)
-                await asyncio.sleep(max(POLL_SECONDS, MIN_POLL_PAUSE_FACTOR * (time.monotonic() - began)))
+            while _proof_holds(await self._session.goal.check_goal_staleness()):  # (files have no event)
+                await asyncio.sleep(
+                    max(GOAL_FILES_POLL_SECONDS, MIN_GOAL_POLL_PAUSE_FACTOR * (time.monotonic() - began))
+                )
                 began = time.monotonic()
         finally:
             self._is_polling = False

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
+from app.tui.feature import FeatureServices, TuiFeature
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
-    from app.tui.features.helpers.page import HelpersPage
+    from app.tui.features.helpers.page import HelperAgentsPage
 
 
-class HelpersFeature(Feature["HelpersPage"]):
-    slash_commands: Sequence[SlashCommand["HelpersPage"]] = (
+class HelpersFeature(TuiFeature["HelperAgentsPage"]):
+    slash_commands: Sequence[SlashCommand["HelperAgentsPage"]] = (
         SlashCommand(
             name="tasks",
             help="helpers and background jobs: open, message, stop",
@@ -19,10 +19,10 @@ class HelpersFeature(Feature["HelpersPage"]):
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "HelpersPage":
-        from app.tui.features.helpers.page import HelpersPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "HelperAgentsPage":
+        from app.tui.features.helpers.page import HelperAgentsPage  # noqa: PLC0415  (when it is first used)
 
-        return HelpersPage(
+        return HelperAgentsPage(
             screen.session,
             screen.ask,
             screen.show_message,
@@ -32,5 +32,5 @@ class HelpersFeature(Feature["HelpersPage"]):
         )
 
 
-HELPERS = HelpersFeature()
-FEATURES = (HELPERS,)
+HELPERS_FEATURE = HelpersFeature()
+TUI_FEATURES = (HELPERS_FEATURE,)

@@ -8,30 +8,30 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from app.engine.helpers.helper_results import helper_footer
-from app.engine.helpers.helper_run import HelperRun
+from app.engine.helpers.helper_results import helper_usage_footer
+from app.engine.helpers.helper_run import HelperAgentRun
 from app.engine.session import Session
 from app.sessions.session_log import SessionLog
-from app.tui.features.jobs.page import job_block
-from app.tui.features.shared_dialogs import ask_with_refresh
+from app.tui.features.jobs.page import job_output_block
+from app.tui.features.shared_dialogs import ask_with_refreshed_picker
 from app.tui.page_protocols import AskOnScreen, KeyLabel, ShowMessage
-from app.tui.transcript.message_blocks import branch_blocks
-from app.tui.transcript.presenter import Presenter
-from app.tui.transcript.renderers import Renderers
-from app.tui.transcript.turn_end import TurnEnds
+from app.tui.transcript.message_blocks import transcript_blocks_of_branch
+from app.tui.transcript.presenter import TranscriptPresenter
+from app.tui.transcript.renderers import EntryRenderers
+from app.tui.transcript.turn_end import TurnEndCollector
 from app.values.events import Event, MessageEnd, MessageStart, MessageUpdate
 from app.values.user_errors import UserError
-from tools.amounts import format_age
-from tools.text import one_line
-from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
+from tools.number_formatting import format_age
+from tools.text_sanitizing import one_line
+from widgets.lists.list_rows import ListRow, RowBadge, RowTone, make_column_heads
 from widgets.screens.block import BlockScreen
-from widgets.screens.conversation import ConversationScreen
+from widgets.screens.conversation_screen import AgentConversationScreen
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
-from widgets.screens.preview import PreviewPart, PreviewText
-from widgets.transcript.blocks import NoteKind
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText
+from widgets.transcript.transcript_blocks import AppNoteKind
 from widgets.transcript.view import Transcript
 
-_STATE_TONES: dict[str, Tone] = {
+_HELPER_STATE_TONES: dict[str, RowTone] = {
     "running": "accent",
     "waiting": "accent",
     "done": "success",
@@ -40,7 +40,7 @@ _STATE_TONES: dict[str, Tone] = {
 }
 
 
-class HelpersScreen(PickerScreen):
+class HelperAgentsScreen(PickerScreen):
     """A picker of a session's helper agents and its other background jobs."""
 
     ACTIONS = (
@@ -76,7 +76,7 @@ class MidAnswerPresenter:
     """Passes session events to a presenter that began in the middle of an answer. Parts of that answer are skipped; it
     is shown when it ends."""
 
-    def __init__(self, presenter: Presenter) -> None:
+    def __init__(self, presenter: TranscriptPresenter) -> None:
         self._presenter = presenter
         self._has_message_started = False
 
@@ -96,9 +96,9 @@ class HelperConversation:
     def __init__(
         self,
         session: Session,
-        helper: HelperRun,
+        helper: HelperAgentRun,
         key_label: KeyLabel,
-        renderers: Renderers,
+        renderers: EntryRenderers,
         open_log: Callable[[Path], SessionLog],
     ) -> None:
         self._session = session
@@ -108,7 +108,7 @@ class HelperConversation:
         self._open_log = open_log
         self._live_session: Session | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
-        self._presenter: Presenter | None = None
+        self._presenter: TranscriptPresenter | None = None
         self._has_log = False
 
     def title(self) -> str:
@@ -116,19 +116,19 @@ class HelperConversation:
 
     def footer(self) -> str:
         helper = self._find_helper
-        return f"{helper.current_tool or helper.state} · {helper_footer(helper)}"
+        return f"{helper.current_tool or helper.state} · {helper_usage_footer(helper)}"
 
-    def show_new(self, transcript: Transcript) -> None:
+    def show_new_messages(self, transcript: Transcript) -> None:
         working = self._find_helper.session
         if isinstance(working, Session):
             if working is not self._live_session:
                 self.stop_showing()
                 self._live_session = working
-                self._presenter = presenter = Presenter(
+                self._presenter = presenter = TranscriptPresenter(
                     working, transcript, lambda event: None, self._key_label
                 )
                 presenter.rebuild_transcript()
-                presenter.show_earlier()
+                presenter.show_earlier_blocks()
                 self._unsubscribe = working.subscribe(MidAnswerPresenter(presenter))
             elif self._presenter is not None:
                 self._presenter.update_elapsed_times()
@@ -143,7 +143,9 @@ class HelperConversation:
             log = self._open_log(helper.session_file)
         if log is None:
             return
-        transcript.replace_all(branch_blocks(log.path_to(), self._renderers, TurnEnds()))
+        transcript.replace_all(
+            transcript_blocks_of_branch(log.path_to(), self._renderers, TurnEndCollector())
+        )
         self._has_log = True
         if log is not helper.log:
             log.close()
@@ -164,7 +166,7 @@ class HelperConversation:
         await self._session.helpers.stop_helper(self._find_helper.id)
 
 
-class HelpersPage:
+class HelperAgentsPage:
     """Lists the helper agents and background jobs of one session and opens them."""
 
     def __init__(
@@ -173,7 +175,7 @@ class HelpersPage:
         ask: AskOnScreen,
         say: ShowMessage,
         key_label: KeyLabel,
-        renderers: Renderers,
+        renderers: EntryRenderers,
         open_log: Callable[[Path], SessionLog],
     ) -> None:
         self._session = session
@@ -182,15 +184,15 @@ class HelpersPage:
         self._key_label = key_label
         self._renderers = renderers
         self._open_log = open_log
-        self._stop_tasks: set[asyncio.Future[HelperRun]] = set()
+        self._stop_tasks: set[asyncio.Future[HelperAgentRun]] = set()
 
     async def open(self) -> None:
         """Lists a session's helpers and jobs, and opens the chosen one."""
         if not self._rows():
             self._show_message("This session has no helpers or jobs.")
             return
-        screen = HelpersScreen(self._rows(), self._progress_preview)
-        picked = await ask_with_refresh(
+        screen = HelperAgentsScreen(self._rows(), self._progress_preview)
+        picked = await ask_with_refreshed_picker(
             self._ask, screen, lambda: screen.show_tasks(self._rows()), self._handle_request
         )
         if picked is None:
@@ -200,7 +202,7 @@ class HelpersPage:
             await self._open_conversation(helper)
         else:
             job = self._session.jobs.get(picked.row.id)
-            await self._ask(BlockScreen(f"Output of {job.id}", lambda: job_block(job)))
+            await self._ask(BlockScreen(f"Output of {job.id}", lambda: job_output_block(job)))
 
     async def open_helper_of_card(self, block_id: str) -> bool:
         """Shows the conversation of the helper agent that a tool card belongs to; returns False if it belongs to
@@ -212,16 +214,16 @@ class HelpersPage:
         await self._open_conversation(helper)
         return True
 
-    async def _open_conversation(self, helper: HelperRun) -> None:
+    async def _open_conversation(self, helper: HelperAgentRun) -> None:
         followed = HelperConversation(self._session, helper, self._key_label, self._renderers, self._open_log)
-        await self._ask(ConversationScreen(followed, followed.send_message))
+        await self._ask(AgentConversationScreen(followed, followed.send_message))
 
-    def _find_helper(self, row_id: str) -> HelperRun | None:
+    def _find_helper(self, row_id: str) -> HelperAgentRun | None:
         return next((one for one in self._session.helpers.known_helpers() if one.id == row_id), None)
 
-    def _handle_request(self, request: HelpersScreen.ActionRequested) -> None:
+    def _handle_request(self, request: HelperAgentsScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row
-        if not isinstance(screen, HelpersScreen) or row is None:
+        if not isinstance(screen, HelperAgentsScreen) or row is None:
             return
         if self._find_helper(row.id) is not None:
             self._stop_tasks.add(stopping := asyncio.ensure_future(self._session.helpers.stop_helper(row.id)))
@@ -230,14 +232,16 @@ class HelpersPage:
             try:
                 self._session.jobs.kill(row.id, tell=True)
             except UserError as problem:
-                self._show_message(str(problem), NoteKind.WARNING)
+                self._show_message(str(problem), AppNoteKind.WARNING)
         screen.show_tasks(self._rows())
 
     def _rows(self) -> list[ListRow]:
         helpers = self._session.helpers.known_helpers()
         of_helpers = {helper.job_id for helper in helpers}
         jobs = [job for job in self._session.jobs.all() if job.id not in of_helpers]
-        rows = [_task_row(one.id, one.label, one.state, helper_footer(one), one.seconds) for one in helpers]
+        rows = [
+            _task_row(one.id, one.label, one.state, helper_usage_footer(one), one.seconds) for one in helpers
+        ]
         return rows + [_task_row(job.id, job.title, job.state, "", job.seconds) for job in jobs]
 
     def _progress_preview(self, row: ListRow) -> PreviewText:
@@ -254,9 +258,9 @@ class HelpersPage:
                 if job.result is not None
                 else job.read_output_tail()
             )
-        return PreviewText(parts=(PreviewPart(text=text or "no output yet", tone="muted"),))
+        return PreviewText(parts=(PreviewParagraph(text=text or "no output yet", tone="muted"),))
 
 
 def _task_row(id: str, title: str, state: str, detail: str, seconds: float) -> ListRow:
-    badge = Badge(text=state, tone=_STATE_TONES.get(state, "success"))
+    badge = RowBadge(text=state, tone=_HELPER_STATE_TONES.get(state, "success"))
     return ListRow(id=id, title=one_line(title), badges=(badge,), detail=detail, right=format_age(seconds))

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
+from app.tui.feature import FeatureServices, TuiFeature
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
-    from app.tui.features.jobs.page import JobsPage
+    from app.tui.features.jobs.page import BackgroundJobsPage
 
 
-class JobsFeature(Feature["JobsPage"]):
-    slash_commands: Sequence[SlashCommand["JobsPage"]] = (
+class JobsFeature(TuiFeature["BackgroundJobsPage"]):
+    slash_commands: Sequence[SlashCommand["BackgroundJobsPage"]] = (
         SlashCommand(
             name="jobs",
             session_command="list_jobs",
@@ -28,10 +28,10 @@ class JobsFeature(Feature["JobsPage"]):
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "JobsPage":
-        from app.tui.features.jobs.page import JobsPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "BackgroundJobsPage":
+        from app.tui.features.jobs.page import BackgroundJobsPage  # noqa: PLC0415  (when it is first used)
 
-        return JobsPage(
+        return BackgroundJobsPage(
             screen.session,
             screen.ask,
             screen.show_message,
@@ -40,5 +40,5 @@ class JobsFeature(Feature["JobsPage"]):
         )
 
 
-JOBS = JobsFeature()
-FEATURES = (JOBS,)
+JOBS_FEATURE = JobsFeature()
+TUI_FEATURES = (JOBS_FEATURE,)

@@ -8,18 +8,18 @@ from textual.binding import BindingType
 
 from app.engine.jobs.background_jobs import BackgroundJob
 from app.engine.session import Session
-from app.tui.features.shared_dialogs import ask_with_refresh
+from app.tui.features.shared_dialogs import ask_with_refreshed_picker
 from app.tui.page_protocols import AskOnScreen, CopyText, ShowMessage
-from tools.amounts import format_age
-from tools.results import Card, TextBlock
-from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
+from tools.number_formatting import format_age
+from tools.tool_result_values import Card, TextBlock
+from widgets.lists.list_rows import ListRow, RowBadge, RowTone, make_column_heads
 from widgets.screens.block import BlockScreen
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
-from widgets.screens.preview import Preview, PreviewPart, PreviewText
-from widgets.transcript.blocks import CardBlock, CardState
+from widgets.screens.preview_pane import Preview, PreviewParagraph, PreviewText
+from widgets.transcript.transcript_blocks import CardState, ToolCallBlock
 
 
-class JobsScreen(PickerScreen):
+class BackgroundJobsScreen(PickerScreen):
     """A picker of background jobs; Enter opens a job's whole output, other keys stop it, pin it or copy its output."""
 
     ACTIONS = (
@@ -61,10 +61,10 @@ class JobsScreen(PickerScreen):
             self.remove_class("below")
 
 
-_STATE_TONES: dict[str, Tone] = {"running": "accent", "done": "success", "failed": "error"}
+_JOB_STATE_TONES: dict[str, RowTone] = {"running": "accent", "done": "success", "failed": "error"}
 
 
-class JobsPage(msgspec.Struct, frozen=True):
+class BackgroundJobsPage(msgspec.Struct, frozen=True):
     """Shows, ends and pins the background jobs of one session."""
 
     session: Session
@@ -81,17 +81,17 @@ class JobsPage(msgspec.Struct, frozen=True):
             puts_there = f" {key} moves the running tool there." if key else ""
             self.show_message(f"This session has no background jobs.{puts_there}")
             return
-        screen = JobsScreen(self._rows(), self._output_tail)
-        picked = await ask_with_refresh(
+        screen = BackgroundJobsScreen(self._rows(), self._output_tail)
+        picked = await ask_with_refreshed_picker(
             self.ask, screen, lambda: screen.show_jobs(self._rows()), self._handle_request
         )
         if picked is not None:
             job = self.session.jobs.get(picked.row.id)
-            await self.ask(BlockScreen(f"Output of {job.id}", lambda: job_block(job)))
+            await self.ask(BlockScreen(f"Output of {job.id}", lambda: job_output_block(job)))
 
-    def _handle_request(self, request: JobsScreen.ActionRequested) -> None:
+    def _handle_request(self, request: BackgroundJobsScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row
-        if not isinstance(screen, JobsScreen) or row is None:
+        if not isinstance(screen, BackgroundJobsScreen) or row is None:
             return
         match request.action:
             case "app.jobs.stop":
@@ -122,12 +122,12 @@ class JobsPage(msgspec.Struct, frozen=True):
         if job is None:
             return PreviewText()
         text = job.result.text[-2000:] if job.result is not None else job.read_output_tail()
-        return PreviewText(parts=(PreviewPart(text=text or "no output yet", tone="muted"),))
+        return PreviewText(parts=(PreviewParagraph(text=text or "no output yet", tone="muted"),))
 
 
 def _job_row(job: BackgroundJob) -> ListRow:
-    state = job.state if job.state in _STATE_TONES else "done"
-    badge = Badge(text=state, tone=_STATE_TONES[state])
+    state = job.state if job.state in _JOB_STATE_TONES else "done"
+    badge = RowBadge(text=state, tone=_JOB_STATE_TONES[state])
     return ListRow(
         id=job.id, title=job.title, badges=(badge,), detail=_job_note(job), right=format_age(job.seconds)
     )
@@ -138,11 +138,15 @@ def _job_note(job: BackgroundJob) -> str:
     return ", ".join(words if job.state in ("running", "done") else [*words, job.state])
 
 
-def job_block(job: BackgroundJob) -> CardBlock:
+def job_output_block(job: BackgroundJob) -> ToolCallBlock:
     """Returns a transcript block with a job's output; for a running job with only the end of it."""
     text = job.result.text if job.result is not None else job.read_output_tail()
-    states = {"running": CardState.RUNNING, "done": CardState.DONE, "failed": CardState.FAILED}
-    return CardBlock(
+    states = {
+        "running": CardState.RUNNING,
+        "done": CardState.DONE,
+        "failed": CardState.FAILED,
+    }
+    return ToolCallBlock(
         id=job.id,
         card=Card(title=job.title, blocks=(TextBlock(text=text or "(no output yet)", tail=True),)),
         state=states.get(job.state, CardState.ABORTED),

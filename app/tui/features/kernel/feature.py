@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
+from app.tui.feature import FeatureServices, TuiFeature
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
-    from app.tui.features.kernel.page import KernelPage
+    from app.tui.features.kernel.page import PythonKernelPage
 
 
-class KernelFeature(Feature["KernelPage"]):
-    slash_commands: Sequence[SlashCommand["KernelPage"]] = (
+class KernelFeature(TuiFeature["PythonKernelPage"]):
+    slash_commands: Sequence[SlashCommand["PythonKernelPage"]] = (
         SlashCommand(
             name="kernel",
             hint="[restart|run file]",
@@ -20,11 +20,13 @@ class KernelFeature(Feature["KernelPage"]):
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "KernelPage":
-        from app.tui.features.kernel.page import KernelPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "PythonKernelPage":
+        from app.tui.features.kernel.page import PythonKernelPage  # noqa: PLC0415  (when it is first used)
 
-        return KernelPage(screen.session.cells, screen.ask, screen.show_message, lambda: screen.session.cwd)
+        return PythonKernelPage(
+            screen.session.cells, screen.ask, screen.show_message, lambda: screen.session.cwd
+        )
 
 
-KERNEL = KernelFeature()
-FEATURES = (KERNEL,)
+KERNEL_FEATURE = KernelFeature()
+TUI_FEATURES = (KERNEL_FEATURE,)

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.engine.user_runs.user_cells import UserCells
-from app.tui.features.shared_dialogs import pick_row
+from app.tui.features.shared_dialogs import pick_list_row
 from app.tui.page_protocols import AskOnScreen, ShowMessage
-from tools.amounts import size
 from tools.files.paths import absolute_path
-from widgets.lists.rows import ListRow
-from widgets.transcript.blocks import NoteKind
+from tools.number_formatting import format_byte_count
+from widgets.lists.list_rows import ListRow
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 if TYPE_CHECKING:
     from tools.kernel.session_kernel import KernelInfo
 
-_MAX_SHOWN_NAMES = 200
+_MAX_SHOWN_KERNEL_NAMES = 200
 
 
-class KernelPage(msgspec.Struct, frozen=True):
+class PythonKernelPage(msgspec.Struct, frozen=True):
     """Shows and controls the Python kernel of one session."""
 
     cells: UserCells
@@ -39,7 +39,7 @@ class KernelPage(msgspec.Struct, frozen=True):
             await self._run_notebook(rest.strip())
         elif deed:
             self.show_message(
-                "Use /kernel, /kernel restart, or /kernel run FILE.ipynb [2-5].", NoteKind.WARNING
+                "Use /kernel, /kernel restart, or /kernel run FILE.ipynb [2-5].", AppNoteKind.WARNING
             )
         else:
             await self._show_kernel()
@@ -51,7 +51,7 @@ class KernelPage(msgspec.Struct, frozen=True):
                 "No Python kernel is running. A `$` cell such as `$ 1 + 1` starts one, or the agent's first cell."
             )
             return
-        picked = await pick_row(self.ask, "Kernel", kernel_rows(view))
+        picked = await pick_list_row(self.ask, "Kernel", kernel_status_rows(view))
         if picked is not None and picked.row.id == "restart":
             await self._restart_kernel()
 
@@ -71,7 +71,7 @@ class KernelPage(msgspec.Struct, frozen=True):
         text = f"{count} of {path} ran" + (
             f"; {done[-1].title} failed, and the rest did not run." if failed else "."
         )
-        self.show_message(text, NoteKind.WARNING if failed else NoteKind.INFO)
+        self.show_message(text, AppNoteKind.WARNING if failed else AppNoteKind.INFO)
 
 
 def _split_file_and_cells(words: str) -> tuple[str, str]:
@@ -80,8 +80,8 @@ def _split_file_and_cells(words: str) -> tuple[str, str]:
     return (head + ending, rest.strip()) if ending else (words, "")
 
 
-def kernel_rows(view: "KernelInfo") -> list[ListRow]:
-    memory = size(view.memory_bytes) if view.memory_bytes is not None else "unknown"
+def kernel_status_rows(view: "KernelInfo") -> list[ListRow]:
+    memory = format_byte_count(view.memory_bytes) if view.memory_bytes is not None else "unknown"
     rows = [
         ListRow(id="kernel", title="Interpreter", is_heading=True),
         ListRow(
@@ -102,6 +102,6 @@ def kernel_rows(view: "KernelInfo") -> list[ListRow]:
         rows.append(ListRow(id="names", title="Variables appear when the cell has finished", is_heading=True))
     rows += [
         ListRow(id=f"name:{one['name']}", title=one["name"], detail=one["value"], right=one["type"])
-        for one in view.names[:_MAX_SHOWN_NAMES]
+        for one in view.names[:_MAX_SHOWN_KERNEL_NAMES]
     ]
     return rows

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import msgspec
 
-from app.tui.features.shared_dialogs import pick_row
+from app.tui.features.shared_dialogs import pick_list_row
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.keymap import bind_key
+from app.tui.keys.keymap import save_key_binding
 from app.tui.page_protocols import AskOnScreen, WriteToEditor
 from app.values.json_comments import JsonSyntaxError
 from app.values.user_errors import FileError
-from widgets.key_labels import key_name
-from widgets.lists.rows import ListRow, with_headings
-from widgets.screens.actions import ActionRow
-from widgets.screens.common_pickers import KeyScreen, hotkeys_screen, palette_screen
-from widgets.screens.picker import Picked
+from widgets.key_labels import format_key_name
+from widgets.lists.list_rows import ListRow, add_group_headings
+from widgets.screens.action_rows import AppActionRow
+from widgets.screens.common_pickers import KeyCaptureScreen, command_palette_screen, key_bindings_screen
+from widgets.screens.picker import PickerResult
 
 _PLAIN_KEY_BY_ACTION = {
     "app.approval.once": "press y",
@@ -26,7 +26,7 @@ _PLAIN_KEY_BY_ACTION = {
 """What to press for actions that allow something, where Alt with a letter may be an Escape and that letter."""
 
 
-class KeysPage(msgspec.Struct, frozen=True):
+class KeysAndCommandsPage(msgspec.Struct, frozen=True):
     """Lists, runs and rebinds the keys and commands of one application."""
 
     action_table: ActionTable
@@ -40,7 +40,7 @@ class KeysPage(msgspec.Struct, frozen=True):
     """Runs an action by its id."""
     recent_actions: list[str]
     """The ids chosen in the palette, latest first."""
-    tells_alt: Callable[[], bool]
+    reports_alt_separately: Callable[[], bool]
     """Returns whether the terminal tells Alt from an Escape before a key."""
 
     async def show_keys(self) -> None:
@@ -50,19 +50,19 @@ class KeysPage(msgspec.Struct, frozen=True):
             rows = self._key_rows()
             problems = sum(1 for row in rows if row.problem)
             note = note or (f"{problems} conflicts" if problems else "")
-            picked: Picked | None = await self.ask(hotkeys_screen(rows, note=note, current=at))
+            picked: PickerResult | None = await self.ask(key_bindings_screen(rows, note=note, current=at))
             if picked is None:
                 return
             at = picked.row.id
             row = next(row for row in rows if row.id == at)
-            key: str | None = await self.ask(KeyScreen(row))
+            key: str | None = await self.ask(KeyCaptureScreen(row))
             note = "" if key is None else self._rebind_action(row.id, key)
 
-    def _key_rows(self) -> list[ActionRow]:
+    def _key_rows(self) -> list[AppActionRow]:
         """Returns the rows of all keys; those that this terminal cannot tell from an Escape name what to press
         instead."""
         rows = self.action_table.key_rows()
-        if self.tells_alt():
+        if self.reports_alt_separately():
             return rows
         return [
             msgspec.structs.replace(row, detail=f"unclear in this terminal: {_PLAIN_KEY_BY_ACTION[row.id]}")
@@ -73,18 +73,18 @@ class KeysPage(msgspec.Struct, frozen=True):
 
     def _rebind_action(self, action: str, key: str) -> str:
         try:
-            bind_key(self.keys_file, action, key or None)
+            save_key_binding(self.keys_file, action, key or None)
         except (FileError, JsonSyntaxError) as problem:
             return f"{self.keys_file}: {problem}"
         self.reload_keys()
         conflict = self.action_table.user_keymap.conflict_by_action.get(action)
-        return conflict or (f"now {key_name(key)}" if key else "reset to default")
+        return conflict or (f"now {format_key_name(key)}" if key else "reset to default")
 
     async def show_commands(self) -> None:
         """Lists all slash commands; Enter writes the chosen one into the editor."""
-        rows = with_headings(
+        rows = add_group_headings(
             (
-                self.action_table.command_group(name),
+                self.action_table.slash_command_group(name),
                 ListRow(
                     id=f"/{name} ",
                     title=f"/{name}",
@@ -93,10 +93,10 @@ class KeysPage(msgspec.Struct, frozen=True):
                     tone="accent",
                 ),
             )
-            for name, text in self.action_table.command_names()
+            for name, text in self.action_table.slash_command_descriptions()
         )
         palette, note = self.action_table.key_of("app.palette"), "/hotkeys lists the keys"
-        picked = await pick_row(
+        picked = await pick_list_row(
             self.ask,
             "Commands",
             rows,
@@ -117,7 +117,7 @@ class KeysPage(msgspec.Struct, frozen=True):
             if one in by_id
         ]
         others = [row for row in rows if row.id not in self.recent_actions]
-        picked: Picked | None = await self.ask(palette_screen([*recent, *others]))
+        picked: PickerResult | None = await self.ask(command_palette_screen([*recent, *others]))
         if picked is None:
             return
         self.recent_actions[:] = [

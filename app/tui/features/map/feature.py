@@ -3,33 +3,33 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices, Subscription
+from app.tui.feature import FeatureServices, FeatureSubscription, TuiFeature
 from app.tui.slash_commands import SlashCommand
 from app.values.messages import CustomMessage
-from widgets.transcript.blocks import NoteKind
+from widgets.transcript.transcript_blocks import AppNoteKind
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
-    from app.tui.features.map.map_sender import MapSender
-    from app.tui.features.map.page import MapPage
+    from app.tui.features.map.map_sender import RepositoryMapSender
+    from app.tui.features.map.page import RepositoryMapPage
 
 
-class MapFeature(Feature["MapPage"]):
-    subscriptions: Sequence[Subscription["MapPage"]] = (
-        Subscription(
+class RepositoryMapFeature(TuiFeature["RepositoryMapPage"]):
+    subscriptions: Sequence[FeatureSubscription["RepositoryMapPage"]] = (
+        FeatureSubscription(
             (Transcript.NamesRequested,),
-            lambda page, message: page.go_to_name_in(message.text, uses=message.uses),
+            lambda page, message: page.go_to_symbol_named_in(message.text, uses=message.uses),
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "MapPage":
-        from app.tui.features.map.page import MapPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "RepositoryMapPage":
+        from app.tui.features.map.page import RepositoryMapPage  # noqa: PLC0415  (when it is first used)
 
         def open_file(path: str, line: int) -> None:
             if problem := screen.edit_file(screen.session.cwd / path, line):
-                screen.show_message(problem, NoteKind.ERROR)
+                screen.show_message(problem, AppNoteKind.ERROR)
 
-        return MapPage(
+        return RepositoryMapPage(
             screen.session.repository,
             screen.ask,
             screen.show_message,
@@ -40,8 +40,8 @@ class MapFeature(Feature["MapPage"]):
         )
 
 
-class SendMapFeature(Feature["MapSender"]):
-    slash_commands: Sequence[SlashCommand["MapSender"]] = (
+class SendMapFeature(TuiFeature["RepositoryMapSender"]):
+    slash_commands: Sequence[SlashCommand["RepositoryMapSender"]] = (
         SlashCommand(
             name="map",
             hint="[path]",
@@ -50,13 +50,13 @@ class SendMapFeature(Feature["MapSender"]):
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "MapSender":
-        from app.tui.features.map.map_sender import MapSender  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "RepositoryMapSender":
+        from app.tui.features.map.map_sender import RepositoryMapSender  # noqa: PLC0415  (when it is first used)
 
         def steer(message: CustomMessage) -> None:
             screen.tasks.spawn(screen.session.send(message, deliver_as="steer"))
 
-        return MapSender(
+        return RepositoryMapSender(
             screen.session.repository,
             screen.ask,
             screen.show_message,
@@ -64,13 +64,13 @@ class SendMapFeature(Feature["MapSender"]):
             send=steer,
             send_outline=lambda path: screen.session.prompt(f"/map {path}"),
             permissions=screen.session.permissions,
-            open_map=screen.page(MAP).open,
+            open_map=screen.page(MAP_FEATURE).open,
         )
 
 
-MAP = MapFeature()
-SEND_MAP = SendMapFeature()
-FEATURES = (
-    MAP,
-    SEND_MAP,
+MAP_FEATURE = RepositoryMapFeature()
+SEND_MAP_FEATURE = SendMapFeature()
+TUI_FEATURES = (
+    MAP_FEATURE,
+    SEND_MAP_FEATURE,
 )

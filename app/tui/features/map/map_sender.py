@@ -11,13 +11,13 @@ from app.engine.repository.repository_maps import FOLDER_MAP_MESSAGE_TYPE, Repos
 from app.tui.features.shared_dialogs import show_card
 from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.values.messages import CustomMessage
-from tools.base import ToolError
-from tools.results import Card, TextBlock
-from tools.text import escape_controls
-from widgets.transcript.blocks import NoteKind
+from tools.text_sanitizing import escape_controls
+from tools.tool_definition import ToolError
+from tools.tool_result_values import Card, TextBlock
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 
-class MapSender(msgspec.Struct, frozen=True):
+class RepositoryMapSender(msgspec.Struct, frozen=True):
     """Sends maps of folders and outlines of files to the model and the user."""
 
     maps: RepositoryMaps
@@ -48,7 +48,7 @@ class MapSender(msgspec.Struct, frozen=True):
         try:
             text = await self.maps.map_of_folder(str(self.cwd() / folder))
         except ToolError as problem:
-            self.show_message(str(problem), NoteKind.ERROR)
+            self.show_message(str(problem), AppNoteKind.ERROR)
             return
         self.send(
             CustomMessage(custom_type=FOLDER_MAP_MESSAGE_TYPE, content=text, details={"folder": folder})
@@ -65,7 +65,7 @@ class MapSender(msgspec.Struct, frozen=True):
         try:
             text = await self.maps.outline_of_file(path)
         except OSError as problem:
-            self.show_message(f"/map {name}: {problem.strerror or problem}", NoteKind.ERROR)
+            self.show_message(f"/map {name}: {problem.strerror or problem}", AppNoteKind.ERROR)
             return
         note = f"The map was not sent to the model: {why}."
         card = Card(

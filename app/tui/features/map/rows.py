@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.tui.features.map.screen import PlaceRow
-from tools.amounts import pluralized
-from tools.filemap.symbols import Symbol
+from app.tui.features.map.screen import RepositoryMapRow
+from tools.filemap.file_map import Symbol
+from tools.number_formatting import count_with_noun
 
 if TYPE_CHECKING:
-    from tools.repomap.session_map import MatchedFile
+    from tools.repomap.session_map import FileMatchingSearch
 
 _MAX_SYMBOLS_PER_FILE = 500
 """The maximum number of symbols listed per file; typing a name finds the others."""
-_MAX_PATH_CELLS = 40
-_GREATEST_CHARACTER = "\U0010ffff"
+_MAX_MAP_PATH_CELLS = 40
+_GREATEST_UNICODE_CHARACTER = "\U0010ffff"
 
 
-class MapPlace(msgspec.Struct, frozen=True):
+class RepositoryMapPlace(msgspec.Struct, frozen=True):
     """The file, folder or symbol that a row of the repository map stands for."""
 
     path: str
@@ -38,13 +38,13 @@ class MapPlace(msgspec.Struct, frozen=True):
     @property
     def location(self) -> str:
         """The path of the place, with its line numbers if it is a symbol, as text."""
-        return f"{self.path}:{line_range_text(self.symbol)}" if self.symbol else self.path
+        return f"{self.path}:{symbol_line_range_text(self.symbol)}" if self.symbol else self.path
 
 
-PlaceWithRow = tuple[MapPlace, PlaceRow]
+PlaceWithRow = tuple[RepositoryMapPlace, RepositoryMapRow]
 
 
-def tree_rows(
+def repository_tree_rows(
     files: Sequence[str], opened: Collection[str], symbols: Mapping[str, Sequence[Symbol]]
 ) -> Iterator[PlaceWithRow]:
     """Yields the rows of the repository map as a tree. `files`: sorted paths; `opened`: folders (with a trailing slash)
@@ -72,30 +72,33 @@ def _folder_rows(
             at += 1
             continue
         below = f"{prefix}{name}/"
-        after = bisect_left(files, below + _GREATEST_CHARACTER, at, end)
+        after = bisect_left(files, below + _GREATEST_UNICODE_CHARACTER, at, end)
         is_open = below in opened
-        row = PlaceRow(
+        row = RepositoryMapRow(
             id=below,
             title=f"{name}/",
             depth=depth,
-            detail=pluralized(after - at, "file"),
+            detail=count_with_noun(after - at, "file"),
             is_open=is_open,
             is_folder=True,
         )
-        yield MapPlace(below), row
+        yield RepositoryMapPlace(below), row
         if is_open:
             yield from _folder_rows(files, at, after, below, depth + 1, opened, symbols)
         at = after
     for path in own:
         is_open = path in opened
-        yield MapPlace(path), PlaceRow(id=path, title=path.removeprefix(prefix), depth=depth, is_open=is_open)
+        yield (
+            RepositoryMapPlace(path),
+            RepositoryMapRow(id=path, title=path.removeprefix(prefix), depth=depth, is_open=is_open),
+        )
         if is_open:
             yield from _symbol_rows(path, symbols.get(path, ()), depth + 1)
 
 
-def paths_below(files: Sequence[str], folder: str) -> list[str]:
+def file_paths_below_folder(files: Sequence[str], folder: str) -> list[str]:
     """Returns the paths of the files below a folder, relative to it; `folder` ends in a slash."""
-    found = files[bisect_left(files, folder) : bisect_left(files, folder + _GREATEST_CHARACTER)]
+    found = files[bisect_left(files, folder) : bisect_left(files, folder + _GREATEST_UNICODE_CHARACTER)]
     return [path.removeprefix(folder) for path in found]
 
 
@@ -104,42 +107,45 @@ def _symbol_rows(path: str, symbols: Sequence[Symbol], depth: int) -> Iterator[P
     for index, symbol in enumerate(symbols[:_MAX_SYMBOLS_PER_FILE]):
         above = depths.get(symbol.parent, -1) if symbol.parent is not None else -1
         depths[index] = above + 1
-        place = MapPlace(path, symbol)
+        place = RepositoryMapPlace(path, symbol)
         yield place, _symbol_row(place, symbol, depth + depths[index])
     if len(symbols) > _MAX_SYMBOLS_PER_FILE:
-        more = PlaceRow(
+        more = RepositoryMapRow(
             id=f"{path}\0more", title=f"… {len(symbols) - _MAX_SYMBOLS_PER_FILE:,} more", depth=depth
         )
-        yield MapPlace(path), more
+        yield RepositoryMapPlace(path), more
 
 
-def matched_file_rows(found: Sequence["MatchedFile"], *, by_path: bool) -> Iterator[PlaceWithRow]:
+def found_file_rows(found: Sequence["FileMatchingSearch"], *, by_path: bool) -> Iterator[PlaceWithRow]:
     """Yields the rows of a search in the repository map: each found file with its matching symbols, best match first or
     sorted by path."""
     for file in sorted(found, key=lambda one: one.path) if by_path else found:
-        yield MapPlace(file.path), PlaceRow(id=file.path, title=shorten_at_start(file.path), detail=file.note)
+        yield (
+            RepositoryMapPlace(file.path),
+            RepositoryMapRow(id=file.path, title=shorten_path_at_start(file.path), detail=file.note),
+        )
         for symbol in file.symbols:
-            place = MapPlace(file.path, symbol)
+            place = RepositoryMapPlace(file.path, symbol)
             yield place, _symbol_row(place, symbol, 1)
 
 
-def shorten_at_start(path: str) -> str:
+def shorten_path_at_start(path: str) -> str:
     """Shortens a long path at its beginning, because a list would cut the file name at the end."""
-    if len(path) <= _MAX_PATH_CELLS:
+    if len(path) <= _MAX_MAP_PATH_CELLS:
         return path
     folders = path.split("/")
     shown = folders.pop()
-    while folders and len(folders[-1]) + len(shown) + 3 <= _MAX_PATH_CELLS:
+    while folders and len(folders[-1]) + len(shown) + 3 <= _MAX_MAP_PATH_CELLS:
         shown = f"{folders.pop()}/{shown}"
     return f"…/{shown}" if folders else shown
 
 
-def line_range_text(symbol: Symbol) -> str:
+def symbol_line_range_text(symbol: Symbol) -> str:
     first, last = symbol.start_line, symbol.end_line
     return f"{first}" if first == last else f"{first}-{last}"
 
 
-def _symbol_row(place: MapPlace, symbol: Symbol, depth: int) -> PlaceRow:
-    return PlaceRow(
-        id=place.id, title=symbol.name, kind=symbol.kind, depth=depth, right=line_range_text(symbol)
+def _symbol_row(place: RepositoryMapPlace, symbol: Symbol, depth: int) -> RepositoryMapRow:
+    return RepositoryMapRow(
+        id=place.id, title=symbol.name, kind=symbol.kind, depth=depth, right=symbol_line_range_text(symbol)
     )

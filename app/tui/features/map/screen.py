@@ -10,13 +10,13 @@ import msgspec
 from textual.binding import Binding, BindingType
 
 from widgets.editor.line_input import LineInput
-from widgets.lists.rows import ListRow
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
-from widgets.screens.preview import PreviewText
-from widgets.screens.requests import ScreenRequest
+from widgets.lists.list_rows import ListRow
+from widgets.screens.picker import PickerAction, PickerResult, PickerScreen, picker_bindings
+from widgets.screens.preview_pane import PreviewText
+from widgets.screens.screen_request import ScreenRequest
 
 
-class PlaceRow(msgspec.Struct, frozen=True, kw_only=True):
+class RepositoryMapRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the repository map: a folder, a file, or a symbol or line in a file."""
 
     id: str
@@ -31,17 +31,17 @@ class PlaceRow(msgspec.Struct, frozen=True, kw_only=True):
     is_folder: bool = False
 
 
-USES_ACTION = PickerAction(
+LIST_USES_MAP_ACTION = PickerAction(
     id="app.map.uses", keys="ctrl+r", label="uses", help="List the uses of the symbol", importance=7
 )
-OPEN_ACTION = PickerAction(
+OPEN_IN_EDITOR_MAP_ACTION = PickerAction(
     id="app.map.open",
     keys="ctrl+o",
     label="open in your editor",
     help="Open the file in your editor",
     importance=6,
 )
-COPY_ACTION = PickerAction(
+COPY_LOCATION_MAP_ACTION = PickerAction(
     id="app.map.copy",
     keys="ctrl+y",
     label="copy location",
@@ -49,7 +49,7 @@ COPY_ACTION = PickerAction(
     closes=False,
     importance=3,
 )
-MENTION_ACTION = PickerAction(
+MENTION_IN_PROMPT_MAP_ACTION = PickerAction(
     id="app.map.mention",
     keys="ctrl+t",
     label="mention",
@@ -58,12 +58,12 @@ MENTION_ACTION = PickerAction(
 )
 
 
-class MapScreen(PickerScreen):
+class RepositoryMapScreen(PickerScreen):
     """The screen of the repository map: without a query the tree of folders; typing searches words, names and paths."""
 
     ACTIONS = (
-        USES_ACTION,
-        OPEN_ACTION,
+        LIST_USES_MAP_ACTION,
+        OPEN_IN_EDITOR_MAP_ACTION,
         PickerAction(
             id="app.map.order",
             keys="tab",
@@ -73,7 +73,7 @@ class MapScreen(PickerScreen):
             needs_row=False,
             importance=5,
         ),
-        COPY_ACTION,
+        COPY_LOCATION_MAP_ACTION,
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         *picker_bindings(ACTIONS),
@@ -86,24 +86,24 @@ class MapScreen(PickerScreen):
     ]
     IS_ALIGNED = False
 
-    class QueryChanged(ScreenRequest["MapScreen"]):
+    class QueryChanged(ScreenRequest["RepositoryMapScreen"]):
         """Message: the query of the map screen changed; the application answers with `show_places`."""
 
-        def __init__(self, screen: "MapScreen", query: str) -> None:
+        def __init__(self, screen: "RepositoryMapScreen", query: str) -> None:
             super().__init__(screen)
             self.query = query
 
-    class FoldToggled(ScreenRequest["MapScreen"]):
+    class FoldToggled(ScreenRequest["RepositoryMapScreen"]):
         """Message: the user folded or unfolded a row of the map; the application answers with `show_places`."""
 
-        def __init__(self, screen: "MapScreen", row: ListRow, *, is_open: bool) -> None:
+        def __init__(self, screen: "RepositoryMapScreen", row: ListRow, *, is_open: bool) -> None:
             super().__init__(screen)
             self.row = row
             self.is_open = is_open
 
     def __init__(
         self,
-        places: Sequence[PlaceRow],
+        places: Sequence[RepositoryMapRow],
         *,
         query: str = "",
         current: str = "",
@@ -113,7 +113,7 @@ class MapScreen(PickerScreen):
         self._places = {place.id: place for place in places}
         super().__init__(
             "Map",
-            place_list_rows(places),
+            source_place_rows(places),
             query=query,
             placeholder="symbol, path, or words of your task",
             choose="mention",
@@ -126,9 +126,9 @@ class MapScreen(PickerScreen):
             filters=False,
         )
 
-    def show_places(self, places: Sequence[PlaceRow], *, note: str) -> None:
+    def show_places(self, places: Sequence[RepositoryMapRow], *, note: str) -> None:
         self._places = {place.id: place for place in places}
-        self.show_rows(place_list_rows(places), note=note)
+        self.show_rows(source_place_rows(places), note=note)
 
     def on_line_input_changed(self, event: LineInput.Changed) -> None:
         event.stop()
@@ -156,12 +156,12 @@ class MapScreen(PickerScreen):
         if place.is_folder:
             self.post_message(self.FoldToggled(self, row, is_open=not place.is_open))
         else:
-            self.dismiss(Picked(row=row))
+            self.dismiss(PickerResult(row=row))
 
-    def _place_at_cursor(self) -> PlaceRow | None:
+    def _place_at_cursor(self) -> RepositoryMapRow | None:
         return self._places.get(self.row.id) if self.row is not None else None
 
-    def _go_to_parent(self, place: PlaceRow) -> None:
+    def _go_to_parent(self, place: RepositoryMapRow) -> None:
         """Moves the cursor from a symbol or file of the map to the row of its file or folder."""
         above = [one for one in self._places.values()]
         at = next(number for number, one in enumerate(above) if one.id == place.id)
@@ -170,10 +170,15 @@ class MapScreen(PickerScreen):
             self.action_move(outer - at)
 
 
-class PlacesScreen(PickerScreen):
+class SourcePlacesScreen(PickerScreen):
     """A picker of places in the source: the definitions or uses of a name, or the names in a transcript block."""
 
-    ACTIONS = (USES_ACTION, OPEN_ACTION, MENTION_ACTION, COPY_ACTION)
+    ACTIONS = (
+        LIST_USES_MAP_ACTION,
+        OPEN_IN_EDITOR_MAP_ACTION,
+        MENTION_IN_PROMPT_MAP_ACTION,
+        COPY_LOCATION_MAP_ACTION,
+    )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
     IS_ALIGNED = False
 
@@ -198,7 +203,7 @@ class PlacesScreen(PickerScreen):
         )
 
 
-def place_list_rows(places: Sequence[PlaceRow]) -> list[ListRow]:
+def source_place_rows(places: Sequence[RepositoryMapRow]) -> list[ListRow]:
     return [
         ListRow(
             id=place.id,

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices, Subscription
+from app.tui.feature import FeatureServices, FeatureSubscription, TuiFeature
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
-    from app.tui.features.mcp.page import McpPage
+    from app.tui.features.mcp.page import McpServersPage
 
 
-class McpFeature(Feature["McpPage"]):
-    slash_commands: Sequence[SlashCommand["McpPage"]] = (
+class McpFeature(TuiFeature["McpServersPage"]):
+    slash_commands: Sequence[SlashCommand["McpServersPage"]] = (
         SlashCommand(
             name="mcp",
             hint="[list | test | enable | disable | restart | login | logout | logs | remove] [name]",
@@ -19,14 +19,14 @@ class McpFeature(Feature["McpPage"]):
             run=lambda page, text: page.open(text),
         ),
     )
-    subscriptions: Sequence[Subscription["McpPage"]] = (
-        Subscription(("form",), lambda page, event: page.answer_form(event)),
+    subscriptions: Sequence[FeatureSubscription["McpServersPage"]] = (
+        FeatureSubscription(("form",), lambda page, event: page.show_server_form(event)),
     )
 
-    def page(self, screen: FeatureServices) -> "McpPage":
-        from app.tui.features.mcp.page import McpPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "McpServersPage":
+        from app.tui.features.mcp.page import McpServersPage  # noqa: PLC0415  (when it is first used)
 
-        return McpPage(
+        return McpServersPage(
             screen.session.mcp,
             screen.ask,
             screen.show_message,
@@ -37,5 +37,5 @@ class McpFeature(Feature["McpPage"]):
         )
 
 
-MCP = McpFeature()
-FEATURES = (MCP,)
+MCP_FEATURE = McpFeature()
+TUI_FEATURES = (MCP_FEATURE,)

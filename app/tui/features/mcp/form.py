@@ -16,31 +16,38 @@ from app.mcp.elicitation_forms import (
     parse_field_answer,
     parse_form_answers,
 )
-from app.tui.features.mcp.form_screen import OTHER_ANSWER, ChoicesScreen, FilledField, FormScreen
-from app.tui.features.shared_dialogs import pick_row
+from app.tui.features.mcp.form_screen import (
+    OTHER_ANSWER_ROW_TEXT,
+    FilledFormField,
+    FormChoicesScreen,
+    RequestedFormScreen,
+)
+from app.tui.features.shared_dialogs import pick_list_row
 from app.tui.page_protocols import AskOnScreen, NotifyWaiting
 from app.values.events import QuestionAsked
-from app.values.forms import AskedForm, FormField
-from tools.running.browser import open_page
-from widgets.lists.rows import ListRow
-from widgets.screens.dialogs import InputScreen, QuestionScreen
-from widgets.screens.picker import Picked
-from widgets.screens.preview import PreviewPart, PreviewText
+from app.values.forms import FormField, UserForm
+from tools.running.user_browser import open_page_in_browser
+from widgets.lists.list_rows import ListRow
+from widgets.screens.dialogs import QuestionScreen, TextInputDialog
+from widgets.screens.picker import PickerResult
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText
 from widgets.status.input_guard import TYPING_PAUSE_SECONDS
 
-GRACE_SECONDS = 0.6
+FORM_KEY_GRACE_SECONDS = 0.6
 FormAnswers = Mapping[str, str] | str | None
 """The answer to a form: texts by field, a field to edit or `decline`; None if the form was
 closed."""
 
 
-class FormPage(msgspec.Struct, frozen=True):
+class RequestedFormPage(msgspec.Struct, frozen=True):
     """Shows the form of an MCP server or of the agent on screens, and sends the answers."""
 
     ask: AskOnScreen
     notify_waiting: NotifyWaiting
     clock: Callable[[], float] = time.monotonic
-    open_web_page: Callable[[str], Awaitable[None]] = lambda url: open_page(url, outside=Path.cwd())
+    open_web_page: Callable[[str], Awaitable[None]] = lambda url: open_page_in_browser(
+        url, outside=Path.cwd()
+    )
 
     async def show_form(self, event: QuestionAsked) -> None:
         """Shows a requested form and answers the request; the form closes if the request is cancelled."""
@@ -57,7 +64,7 @@ class FormPage(msgspec.Struct, frozen=True):
         if not answer.done():
             answer.set_result(said)
 
-    async def _ask_form(self, form: AskedForm) -> FormAnswers:
+    async def _ask_form(self, form: UserForm) -> FormAnswers:
         if form.url:
             return await self._ask_to_open_page(form)
         if not form.fields:
@@ -66,13 +73,13 @@ class FormPage(msgspec.Struct, frozen=True):
             return await self._ask_only_choice(form, form.fields[0])
         return await self._ask_until_sent(form)
 
-    async def _ask_only_choice(self, form: AskedForm, field: FormField) -> FormAnswers:
+    async def _ask_only_choice(self, form: UserForm, field: FormField) -> FormAnswers:
         """Asks a form with a single choice as a plain question, without the screen of a form. Returns its answers, or
         None if the user cancelled."""
-        text = await self._ask_choice(field, form.title, field.description, "", grace=GRACE_SECONDS)
+        text = await self._ask_choice(field, form.title, field.description, "", grace=FORM_KEY_GRACE_SECONDS)
         return None if text is None else {field.name: text}
 
-    async def _ask_to_open_page(self, form: AskedForm) -> FormAnswers:
+    async def _ask_to_open_page(self, form: UserForm) -> FormAnswers:
         host = urlsplit(form.url).hostname or "an unknown address"
         text = f"{form.message}\n\nThe server asks you to open a page at {host}:\n{form.url}"
         said = await self._confirm(form, text, yes="Open the page", no="Decline")
@@ -83,20 +90,27 @@ class FormPage(msgspec.Struct, frozen=True):
         await self.open_web_page(form.url)
         return {}
 
-    async def _confirm(self, form: AskedForm, text: str, *, yes: str, no: str) -> FormAnswers:
+    async def _confirm(self, form: UserForm, text: str, *, yes: str, no: str) -> FormAnswers:
         rows = (ListRow(id="decline", title=no), ListRow(id="accept", title=yes))
-        screen = QuestionScreen(form.title, text, rows, grace=GRACE_SECONDS, clock=self.clock)
+        screen = QuestionScreen(form.title, text, rows, grace=FORM_KEY_GRACE_SECONDS, clock=self.clock)
         row: ListRow | None = await self.ask(screen)
         return None if row is None else {} if row.id == "accept" else "decline"
 
-    async def _ask_until_sent(self, form: AskedForm) -> FormAnswers:
-        values, wrong, current, grace = default_form_answers(form), dict[str, str](), "", GRACE_SECONDS
+    async def _ask_until_sent(self, form: UserForm) -> FormAnswers:
+        values, wrong, current, grace = (
+            default_form_answers(form),
+            dict[str, str](),
+            "",
+            FORM_KEY_GRACE_SECONDS,
+        )
         warned = "\n".join(filter(None, (form.message, SECRET_INPUT_WARNING)))
         message = warned if form.server else _agent_text(form.message)
         while True:
             rows = [_filled_field(form, field, values, wrong) for field in form.fields]
-            screen = FormScreen(form.title, message, rows, current=current, grace=grace, clock=self.clock)
-            picked: Picked | None = await self.ask(screen)
+            screen = RequestedFormScreen(
+                form.title, message, rows, current=current, grace=grace, clock=self.clock
+            )
+            picked: PickerResult | None = await self.ask(screen)
             grace = 0.0
             if picked is None:
                 return None
@@ -132,12 +146,12 @@ class FormPage(msgspec.Struct, frozen=True):
             rows = [
                 ListRow(id=value, title=title, is_checked=before in (value, title)) for value, title in titles
             ]
-            picked = await pick_row(self.ask, field.title, rows, order="given", current=before)
+            picked = await pick_list_row(self.ask, field.title, rows, order="given", current=before)
             return picked.row.id if picked is not None else None
         return await self._ask_text(field, field.title, before)
 
     async def _ask_text(self, field: FormField, title: str, before: str) -> str | None:
-        screen = InputScreen(
+        screen = TextInputDialog(
             title,
             describe_form_field(field),
             prefill=before,
@@ -154,7 +168,7 @@ class FormPage(msgspec.Struct, frozen=True):
             rows = _choice_rows(field, (before,))
             screen = QuestionScreen(title, _agent_text(text), rows, grace=grace, clock=self.clock)
             row: ListRow | None = await self.ask(screen)
-            if row is None or row.id != OTHER_ANSWER:
+            if row is None or row.id != OTHER_ANSWER_ROW_TEXT:
                 return row.id if row is not None else None
             grace, is_known = 0.0, any(before == each.value for each in field.choices)
             typed = await self._ask_text(field, field.title, "" if is_known else before)
@@ -168,8 +182,8 @@ class FormPage(msgspec.Struct, frozen=True):
         marked = [line for line in before.split("\n") if line in known]
         own = " ".join(line for line in before.split("\n") if line not in known)
         while True:
-            screen = ChoicesScreen(title, _agent_text(text), _choice_rows(field, marked, own), marked)
-            picked: Picked | None = await self.ask(screen)
+            screen = FormChoicesScreen(title, _agent_text(text), _choice_rows(field, marked, own), marked)
+            picked: PickerResult | None = await self.ask(screen)
             if picked is None:
                 return None
             marked = screen.marked
@@ -181,15 +195,15 @@ class FormPage(msgspec.Struct, frozen=True):
 
 def _agent_text(text: str) -> PreviewText:
     """Returns a question's text, which the agent wrote, as a preview that draws its Markdown."""
-    return PreviewText(parts=(PreviewPart(text=text, is_markdown=True),))
+    return PreviewText(parts=(PreviewParagraph(text=text, is_markdown=True),))
 
 
 def _filled_field(
-    form: AskedForm, field: FormField, values: Mapping[str, str], wrong: Mapping[str, str]
-) -> FilledField:
+    form: UserForm, field: FormField, values: Mapping[str, str], wrong: Mapping[str, str]
+) -> FilledFormField:
     value: Any = values.get(field.name, "")
     title = next((each.title for each in field.choices if each.value == value), value).replace("\n", ", ")
-    return FilledField(
+    return FilledFormField(
         id=field.name,
         title=field.title,
         value=title,
@@ -206,9 +220,12 @@ def _choice_rows(field: FormField, marked: Sequence[str], own: str = "") -> list
         ListRow(id=each.value, title=each.title, detail=each.detail, is_checked=each.value in marked)
         for each in field.choices
     ]
-    return [*rows, ListRow(id=OTHER_ANSWER, title=OTHER_ANSWER, detail=own, is_checked=bool(own))]
+    return [
+        *rows,
+        ListRow(id=OTHER_ANSWER_ROW_TEXT, title=OTHER_ANSWER_ROW_TEXT, detail=own, is_checked=bool(own)),
+    ]
 
 
-def _next_field(form: AskedForm, name: str) -> str:
+def _next_field(form: UserForm, name: str) -> str:
     names = [field.name for field in form.fields]
     return names[min(names.index(name) + 1, len(names) - 1)]

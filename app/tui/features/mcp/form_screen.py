@@ -9,23 +9,29 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from widgets.lists.list_rows import ListRow, RowBadge
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import Badge, ListRow
-from widgets.screens.full_row_text import ROOMY_MIN_ROWS
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
-from widgets.screens.preview import Preview, PreviewPart, PreviewText, count_rows, make_preview
-from widgets.screens.screen_parts import EDGE_CELLS, KeyHint
+from widgets.screens.full_row_text import ROOMY_SCREEN_MIN_ROWS
+from widgets.screens.picker import PickerAction, PickerResult, PickerScreen, picker_bindings
+from widgets.screens.preview_pane import (
+    Preview,
+    PreviewParagraph,
+    PreviewText,
+    count_preview_rows,
+    make_preview_text,
+)
+from widgets.screens.screen_parts import QUESTION_EDGE_CELLS, KeyHint
 from widgets.status.input_guard import TYPING_PAUSE_SECONDS
 
-OTHER_ANSWER = "Other answer…"
+OTHER_ANSWER_ROW_TEXT = "Other answer…"
 """The row of an answer in the user's own words."""
 
 
-_ROWS_AROUND = 3
+_ROWS_AROUND_FORM_FIELDS = 3
 """The title, the keys, and a row of the conversation."""
 
 
-class FilledField(msgspec.Struct, frozen=True, kw_only=True):
+class FilledFormField(msgspec.Struct, frozen=True, kw_only=True):
     """A field of a form with its current value and what is wrong with it."""
 
     id: str
@@ -47,7 +53,7 @@ class _AskedScreen(PickerScreen):
     asked_text: PreviewText
     _is_scrolled = False
 
-    def compose_above(self) -> ComposeResult:
+    def compose_above_filter(self) -> ComposeResult:
         yield Preview(id="message")
 
     def on_mount(self) -> None:
@@ -61,9 +67,9 @@ class _AskedScreen(PickerScreen):
 
     def fit_message(self, max_rows: int) -> int:
         """Sets the height of the message, at most `max_rows`, and returns it with the blank row below."""
-        blank = int(self.app.size.height >= ROOMY_MIN_ROWS)
+        blank = int(self.app.size.height >= ROOMY_SCREEN_MIN_ROWS)
         pane = self.query_one("#message", Preview)
-        rows = count_rows(self.asked_text, self.app.size.width - EDGE_CELLS)
+        rows = count_preview_rows(self.asked_text, self.app.size.width - QUESTION_EDGE_CELLS)
         height = max(1, min(rows, max_rows - blank))
         pane.styles.height = height
         pane.styles.margin = (0, 0, blank, 0)
@@ -78,7 +84,7 @@ class _AskedScreen(PickerScreen):
             super().action_page(direction)
 
 
-class FormScreen(_AskedScreen):
+class RequestedFormScreen(_AskedScreen):
     """The screen for a form with several fields; returns the field to edit, or `app.form.send` or
     `app.form.decline`."""
 
@@ -101,7 +107,7 @@ class FormScreen(_AskedScreen):
         self,
         title: str,
         message: str | PreviewText,
-        fields: Sequence[FilledField],
+        fields: Sequence[FilledFormField],
         *,
         current: str = "",
         grace: float = 0.0,
@@ -113,7 +119,7 @@ class FormScreen(_AskedScreen):
         self._clock = clock
         self._armed_at = 0.0
         self._fields = {field.id: field for field in fields}
-        self.asked_text = message if isinstance(message, PreviewText) else make_preview("", message)
+        self.asked_text = message if isinstance(message, PreviewText) else make_preview_text("", message)
         self._description_pane = Preview(id="about")
         super().__init__(
             title,
@@ -153,15 +159,17 @@ class FormScreen(_AskedScreen):
     def _fit(self) -> None:
         """Sizes the pane below the form for the longest description of a field, so that the list does not move."""
         super()._fit()
-        width, height = self.app.size.width - EDGE_CELLS, self.app.size.height
-        blank = int(height >= ROOMY_MIN_ROWS)
-        told = max((count_rows(_field_preview(field), width) for field in self._fields.values()), default=0)
+        width, height = self.app.size.width - QUESTION_EDGE_CELLS, self.app.size.height
+        blank = int(height >= ROOMY_SCREEN_MIN_ROWS)
+        told = max(
+            (count_preview_rows(_field_preview(field), width) for field in self._fields.values()), default=0
+        )
         self._description_pane.display = told > 0
         self._description_pane.styles.height = max(1, min(told, height // 4))
         self._description_pane.styles.margin = (blank, 0, 0, 0)
         below = min(told, height // 4) + blank if told else 0
         fields = min(max(1, len(self._fields)), max(2, height // 4))
-        asked = self.fit_message(max(height // 2, height - fields - below - _ROWS_AROUND))
+        asked = self.fit_message(max(height // 2, height - fields - below - _ROWS_AROUND_FORM_FIELDS))
         most = max(2, height - 2 - asked - below)
         self.query_one("#body").styles.height = min(most, max(1, len(self._fields))) + below
 
@@ -170,7 +178,7 @@ class FormScreen(_AskedScreen):
         self._description_pane.show(_field_preview(field) if field is not None else PreviewText())
 
 
-class ChoicesScreen(_AskedScreen):
+class FormChoicesScreen(_AskedScreen):
     """A screen with choices of which several may be marked; returns the row for another answer, or `app.form.keep`."""
 
     ACTIONS = (
@@ -201,7 +209,7 @@ class ChoicesScreen(_AskedScreen):
         height = self.app.size.height
         rows = max(1, min(len(self._choices), height // 3))
         self.query_one("#body").styles.height = rows
-        self.fit_message(min(height * 2 // 3, height - rows - _ROWS_AROUND))
+        self.fit_message(min(height * 2 // 3, height - rows - _ROWS_AROUND_FORM_FIELDS))
 
     def action_choose(self) -> None:
         self._toggle_mark()
@@ -215,37 +223,43 @@ class ChoicesScreen(_AskedScreen):
     def _toggle_mark(self) -> None:
         if self.row is None:
             return
-        if self.row.id == OTHER_ANSWER:
-            self.dismiss(Picked(row=self.row))
+        if self.row.id == OTHER_ANSWER_ROW_TEXT:
+            self.dismiss(PickerResult(row=self.row))
             return
         self.marked = [
             row.id
             for row in self._choices
-            if row.id != OTHER_ANSWER and (row.id in self.marked) != (row.id == self.row.id)
+            if row.id != OTHER_ANSWER_ROW_TEXT and (row.id in self.marked) != (row.id == self.row.id)
         ]
         self._choices = [
-            row if row.id == OTHER_ANSWER else msgspec.structs.replace(row, is_checked=row.id in self.marked)
+            row
+            if row.id == OTHER_ANSWER_ROW_TEXT
+            else msgspec.structs.replace(row, is_checked=row.id in self.marked)
             for row in self._choices
         ]
         self.show_rows(self._choices, note=f"{len(self.marked)} selected")
 
 
-def _field_preview(field: FilledField) -> PreviewText:
+def _field_preview(field: FilledFormField) -> PreviewText:
     parts = (
-        [PreviewPart(text=f"{field.title}: {field.description}", tone="muted")] if field.description else []
+        [PreviewParagraph(text=f"{field.title}: {field.description}", tone="muted")]
+        if field.description
+        else []
     )
     if field.error:
-        parts.append(PreviewPart(text=field.error, tone="error"))
+        parts.append(PreviewParagraph(text=field.error, tone="error"))
     return PreviewText(parts=tuple(parts))
 
 
-def _value_badge(field: FilledField) -> Badge:
+def _value_badge(field: FilledFormField) -> RowBadge:
     if field.value:
-        return Badge(text=field.value, tone="accent")
-    return Badge(text="required", tone="warning") if field.is_required else Badge(text="empty", tone="dim")
+        return RowBadge(text=field.value, tone="accent")
+    return (
+        RowBadge(text="required", tone="warning") if field.is_required else RowBadge(text="empty", tone="dim")
+    )
 
 
-def _field_rows(fields: Sequence[FilledField]) -> list[ListRow]:
+def _field_rows(fields: Sequence[FilledFormField]) -> list[ListRow]:
     return [
         ListRow(
             id=field.id,

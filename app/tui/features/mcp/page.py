@@ -8,29 +8,30 @@ from typing import ClassVar
 import msgspec
 from textual.binding import BindingType
 
-from app.engine.mcp.mcp_commands import offered_tools_text, run_mcp_command, test_server
+from app.engine.mcp.mcp_commands import mcp_offered_tools_text, run_mcp_command, test_server
 from app.engine.mcp.session_servers import McpServers
-from app.tui.features.models.login import LoginUi
-from app.tui.features.shared_dialogs import ask_with_refresh, pick_row
+from app.tui.features.models.login import SignInScreenUi
+from app.tui.features.shared_dialogs import ask_with_refreshed_picker, pick_list_row
 from app.tui.page_protocols import AskOnScreen, NotifyWaiting, ShowMessage
 from app.values.events import QuestionAsked
 from app.values.mcp_servers import ServerState, ServerView, ToolExposure, ToolView
 from app.values.user_errors import UserError
-from tools.amounts import tokens
-from tools.text import escape_controls, one_line
-from widgets.lists.filtering import MatchedRow
-from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
+from tools.number_formatting import format_token_count
+from tools.text_sanitizing import escape_controls, one_line
+from widgets.lists.list_rows import ListRow, RowBadge, RowTone, make_column_heads
+from widgets.lists.row_filter import MatchedListRow
 from widgets.screens.dialogs import ConfirmScreen
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
-from widgets.screens.preview import PreviewPart, PreviewText, fact_parts
-from widgets.transcript.blocks import NoteKind
+from widgets.screens.picker import PickerAction, PickerResult, PickerScreen, picker_bindings
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText, labelled_fact_paragraphs
+from widgets.transcript.transcript_blocks import AppNoteKind
 
-_ALL_COLUMNS_MIN_WIDTH = 60
+_MIN_WIDTH_FOR_ALL_SERVER_COLUMNS = 60
 """Columns of the terminal from which there is room for all columns of the list."""
 
 
-class ServersScreen(PickerScreen):
-    """A picker of the MCP servers; Enter opens a server's tools, other keys test, switch, restart or remove it."""
+class McpServersScreen(PickerScreen):
+    """A picker of the MCP servers; Enter opens a server's tools, other keys test, switch, restart or remove
+    it."""
 
     ACTIONS = (
         PickerAction(
@@ -115,9 +116,9 @@ class ServersScreen(PickerScreen):
         self.show_rows(self._rows)
         super().on_resize()
 
-    def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
+    def adjust_visible_rows(self, shown: list[MatchedListRow]) -> list[MatchedListRow]:
         """Returns the rows of the servers; on a narrow page with only the number of tools instead of all columns."""
-        if self.app.size.width >= _ALL_COLUMNS_MIN_WIDTH:
+        if self.app.size.width >= _MIN_WIDTH_FOR_ALL_SERVER_COLUMNS:
             return shown
         rows = [
             msgspec.structs.replace(
@@ -140,19 +141,19 @@ class ServersScreen(PickerScreen):
             )
 
 
-_EXPOSURES: tuple[ToolExposure, ...] = ("auto", "direct", "search", "hidden")
-_STATE_TONES: dict[ServerState, Tone] = {
+_MCP_EXPOSURE_VALUES: tuple[ToolExposure, ...] = ("auto", "direct", "search", "hidden")
+_MCP_SERVER_STATE_TONES: dict[ServerState, RowTone] = {
     **dict.fromkeys(("off", "new", "known"), "muted"),
     **dict.fromkeys(("untrusted", "sign-in"), "warning"),
     **dict.fromkeys(("error", "failed"), "error"),
     "starting": "accent",
     "ready": "success",
 }
-_STATES_NEEDING_USER = ("sign-in", "failed", "error", "untrusted")
-_MAX_LOG_LINES = 20
+_MCP_STATES_NEEDING_USER = ("sign-in", "failed", "error", "untrusted")
+_MAX_SERVER_LOG_LINES = 20
 
 
-class McpPage(msgspec.Struct, frozen=True):
+class McpServersPage(msgspec.Struct, frozen=True):
     """Shows and manages the MCP servers of one session."""
 
     servers: McpServers
@@ -174,36 +175,38 @@ class McpPage(msgspec.Struct, frozen=True):
             if not self.servers.server_views():
                 self.show_message(await run_mcp_command(self.servers, "list"))
                 return
-            screen = ServersScreen(self._server_rows(), self._server_details, current=current)
+            screen = McpServersScreen(self._server_rows(), self._server_details, current=current)
             look = partial(self._refresh_rows, screen)
-            picked = await ask_with_refresh(self.ask, screen, look, self._handle_request)
+            picked = await ask_with_refreshed_picker(self.ask, screen, look, self._handle_request)
             if picked is None:
                 return
             current = picked.row.id
             await self._run_closing_action(picked)
 
-    async def answer_form(self, event: QuestionAsked) -> None:
+    async def show_server_form(self, event: QuestionAsked) -> None:
         """Shows the form that an MCP server requests during a call."""
-        from app.tui.features.mcp.form import FormPage  # noqa: PLC0415  (few servers ask anything)
+        from app.tui.features.mcp.form import RequestedFormPage  # noqa: PLC0415  (few servers ask anything)
 
-        await FormPage(self.ask, self.notify_waiting, clock=self.clock).show_form(event)
+        await RequestedFormPage(self.ask, self.notify_waiting, clock=self.clock).show_form(event)
 
     async def _run_command(self, text: str) -> None:
         if text.split()[0] == "test" and len(text.split()) > 1:
             self.show_message(f'Testing connection to "{one_line(text.split()[1])}"…')
-        await self._show_connecting(run_mcp_command(self.servers, text, LoginUi(self.ask, self.show_message)))
+        await self._show_connecting(
+            run_mcp_command(self.servers, text, SignInScreenUi(self.ask, self.show_message))
+        )
 
     async def _show_connecting(self, work: Awaitable[str]) -> None:
         try:
             self.show_message(escape_controls(await work))
         except UserError as problem:
-            self.show_message(escape_controls(str(problem)), NoteKind.ERROR)
+            self.show_message(escape_controls(str(problem)), AppNoteKind.ERROR)
 
-    async def _run_closing_action(self, picked: Picked) -> None:
+    async def _run_closing_action(self, picked: PickerResult) -> None:
         name = picked.row.id
         match picked.action:
             case "app.mcp.sign":
-                changes = self.servers.persistent_changes
+                changes = self.servers.server_configuration_changes
                 verb = "logout" if await changes.is_signed_in(name) else "login"
                 await self._run_command(f"{verb} {name}")
             case "app.mcp.open":
@@ -214,10 +217,10 @@ class McpPage(msgspec.Struct, frozen=True):
                 await self._show_tools(name)
 
     async def _open_config_file(self, name: str) -> None:
-        file = self.servers.persistent_changes.server_config(name).file
+        file = self.servers.server_configuration_changes.server_config(name).file
         problem = self.edit(file) if file is not None else "This server is not in a config file."
         if problem:
-            self.show_message(problem, NoteKind.ERROR)
+            self.show_message(problem, AppNoteKind.ERROR)
         else:
             self.servers.reload_configuration()
 
@@ -227,13 +230,13 @@ class McpPage(msgspec.Struct, frozen=True):
         if await self.ask(ConfirmScreen(f"Remove {name}?", text, yes="remove", no="keep", is_dangerous=True)):
             await self._run_command(f"remove {name}")
 
-    def _handle_request(self, request: ServersScreen.ActionRequested) -> None:
+    def _handle_request(self, request: McpServersScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row
-        if not isinstance(screen, ServersScreen) or row is None:
+        if not isinstance(screen, McpServersScreen) or row is None:
             return
         self.spawn(self._run_action(screen, request.action, row.id))
 
-    async def _run_action(self, screen: ServersScreen, action: str, name: str) -> None:
+    async def _run_action(self, screen: McpServersScreen, action: str, name: str) -> None:
         note = ""
         try:
             match action:
@@ -242,13 +245,15 @@ class McpPage(msgspec.Struct, frozen=True):
                     await test_server(self.servers, name)
                     note = f"{name} works"
                 case "app.mcp.switch":
-                    self.servers.persistent_changes.set_server_enabled(
+                    self.servers.server_configuration_changes.set_server_enabled(
                         name, self.servers.server_view(name).state == "off"
                     )
                 case "app.mcp.exposure":
                     now = self.servers.server_view(name).exposure
-                    then = _EXPOSURES[(_EXPOSURES.index(now) + 1) % len(_EXPOSURES)]
-                    self.servers.persistent_changes.set_exposure(name, then)
+                    then = _MCP_EXPOSURE_VALUES[
+                        (_MCP_EXPOSURE_VALUES.index(now) + 1) % len(_MCP_EXPOSURE_VALUES)
+                    ]
+                    self.servers.server_configuration_changes.set_exposure(name, then)
                     note = "applies from the next prompt"
                 case _:
                     await self.servers.restart_server(name)
@@ -258,7 +263,7 @@ class McpPage(msgspec.Struct, frozen=True):
         if screen.is_there:
             screen.show_servers(self._server_rows(), note)
 
-    def _refresh_rows(self, screen: ServersScreen) -> None:
+    def _refresh_rows(self, screen: McpServersScreen) -> None:
         screen.show_servers(self._server_rows())
 
     async def _show_tools(self, name: str) -> None:
@@ -271,40 +276,42 @@ class McpPage(msgspec.Struct, frozen=True):
             )
             return
         tools = {tool.name: tool for tool in view.tools}
-        await pick_row(
+        await pick_list_row(
             self.ask,
             f"Tools of {name}",
             [_tool_row(tool) for tool in view.tools],
             order="given",
             choose="",
-            heads=make_column_heads("Tool", badges=(f"{'reach':<{_COLUMN_WIDTHS[1]}}",), right="tokens"),
+            heads=make_column_heads("Tool", badges=(f"{'reach':<{_MCP_COLUMN_WIDTHS[1]}}",), right="tokens"),
             preview=lambda row: _tool_preview(tools[row.id]),
         )
 
     def _server_details(self, row: ListRow) -> PreviewText:
         view = next((view for view in self.servers.server_views() if view.name == row.id), None)
-        return server_preview(view) if view is not None else PreviewText()
+        return mcp_server_preview(view) if view is not None else PreviewText()
 
     def _server_rows(self) -> list[ListRow]:
         views = self.servers.server_views()
         return [
             _server_row(view)
-            for view in sorted(views, key=lambda view: view.state not in _STATES_NEEDING_USER)
+            for view in sorted(views, key=lambda view: view.state not in _MCP_STATES_NEEDING_USER)
         ]
 
 
-_STATE_CELLS = max(map(len, _STATE_TONES))
-_COLUMN_WIDTHS = (5, 6, 7)
+_MCP_STATE_CELLS = max(map(len, _MCP_SERVER_STATE_TONES))
+_MCP_COLUMN_WIDTHS = (5, 6, 7)
 
 
 def _join_columns(tools: str, reach: str, tokens: str) -> str:
-    return f"{tools:>{_COLUMN_WIDTHS[0]}}  {reach:<{_COLUMN_WIDTHS[1]}}{tokens:>{_COLUMN_WIDTHS[2]}}"
+    return (
+        f"{tools:>{_MCP_COLUMN_WIDTHS[0]}}  {reach:<{_MCP_COLUMN_WIDTHS[1]}}{tokens:>{_MCP_COLUMN_WIDTHS[2]}}"
+    )
 
 
 def _column_heads() -> ListRow:
     return make_column_heads(
         "Server",
-        badges=(f"{'state':<{_STATE_CELLS}}",),
+        badges=(f"{'state':<{_MCP_STATE_CELLS}}",),
         detail=_join_columns("tools", "reach", "tokens"),
         right="file",
     )
@@ -312,34 +319,38 @@ def _column_heads() -> ListRow:
 
 def _server_row(view: ServerView) -> ListRow:
     tools = f"{len(view.tools):,}" if view.tools else "–"
-    cost = tokens(view.tokens) if view.tokens and view.reach == "direct" else "–"
+    cost = format_token_count(view.tokens) if view.tokens and view.reach == "direct" else "–"
     return ListRow(
         id=view.name,
         title=view.name,
-        badges=(Badge(text=f"{view.state:<{_STATE_CELLS}}", tone=_STATE_TONES[view.state]),),
+        badges=(
+            RowBadge(text=f"{view.state:<{_MCP_STATE_CELLS}}", tone=_MCP_SERVER_STATE_TONES[view.state]),
+        ),
         detail=_join_columns(tools, view.reach if view.tools else "–", cost),
         right=Path(view.origin).name or view.origin,
     )
 
 
-def server_preview(view: ServerView) -> PreviewText:
-    parts = fact_parts(
+def mcp_server_preview(view: ServerView) -> PreviewText:
+    parts = labelled_fact_paragraphs(
         (
             ("command" if "://" not in view.address else "address", escape_controls(view.address)),
             ("about", escape_controls(view.description)),
             ("protocol", f"{view.era} ({escape_controls(view.version)})" if view.era else ""),
             ("exposure", view.exposure),
-            ("provides", offered_tools_text(view)),
+            ("provides", mcp_offered_tools_text(view)),
             ("defined in", _home_relative(view.origin)),
             ("log", _home_relative(view.log)),
         )
     )
     if view.reason:
-        parts.insert(0, PreviewPart(text=escape_controls(view.reason), tone=_STATE_TONES[view.state]))
-    parts += [PreviewPart(text=text, tone="warning") for text in view.omissions]
+        parts.insert(
+            0, PreviewParagraph(text=escape_controls(view.reason), tone=_MCP_SERVER_STATE_TONES[view.state])
+        )
+    parts += [PreviewParagraph(text=text, tone="warning") for text in view.omissions]
     if view.stderr:
-        parts.append(PreviewPart(text="Last log lines", is_heading=True))
-        parts.append(PreviewPart(text="\n".join(view.stderr[-_MAX_LOG_LINES:]), tone="dim"))
+        parts.append(PreviewParagraph(text="Last log lines", is_heading=True))
+        parts.append(PreviewParagraph(text="\n".join(view.stderr[-_MAX_SERVER_LOG_LINES:]), tone="dim"))
     return PreviewText(title=view.name, parts=tuple(parts))
 
 
@@ -355,12 +366,12 @@ def _tool_row(tool: ToolView) -> ListRow:
         id=tool.name,
         title=tool.name,
         detail=", ".join(says),
-        badges=(Badge(text=f"{tool.reach:<{_COLUMN_WIDTHS[1]}}"),),
-        right=tokens(tool.tokens),
+        badges=(RowBadge(text=f"{tool.reach:<{_MCP_COLUMN_WIDTHS[1]}}"),),
+        right=format_token_count(tool.tokens),
     )
 
 
 def _tool_preview(tool: ToolView) -> PreviewText:
-    parts = [PreviewPart(text=escape_controls(tool.description) or "No description.")]
-    parts.append(PreviewPart(text=f"Name in rules and for the model: {tool.full_name}", tone="muted"))
+    parts = [PreviewParagraph(text=escape_controls(tool.description) or "No description.")]
+    parts.append(PreviewParagraph(text=f"Name in rules and for the model: {tool.full_name}", tone="muted"))
     return PreviewText(title=tool.title or tool.name, parts=tuple(parts))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
+from app.tui.feature import FeatureServices, TuiFeature
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash_commands import SlashCommand
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 async def _run_model_command(page: "ModelPage", argument: str) -> None:
-    await (page.select_named(argument) if argument else page.choose_model())
+    await (page.select_model_by_name(argument) if argument else page.choose_model())
 
 
 async def _run_thinking_command(page: "ModelPage", argument: str) -> None:
-    await (page.set_level_by_name(argument) if argument else page.choose_level())
+    await (page.set_thinking_level_by_name(argument) if argument else page.choose_thinking_level())
 
 
-class LoginFeature(Feature["LoginPage"]):
+class LoginFeature(TuiFeature["LoginPage"]):
     slash_commands: Sequence[SlashCommand["LoginPage"]] = (
         SlashCommand(
             name="login",
@@ -38,9 +38,9 @@ class LoginFeature(Feature["LoginPage"]):
 
     def page(self, screen: FeatureServices) -> "LoginPage":
         from app.providers.model_stream import StreamOptions  # noqa: PLC0415  (when it is first used)
-        from app.providers.signin.key_check import KeyChecker  # noqa: PLC0415  (when it is first used)
+        from app.providers.signin.key_check import ApiKeyChecker  # noqa: PLC0415  (when it is first used)
         from app.tui.features.models.login import LoginPage  # noqa: PLC0415  (when it is first used)
-        from app.tui.features.models.other_server import OtherServerSetup  # noqa: PLC0415
+        from app.tui.features.models.own_model_server import OwnModelServerSetup  # noqa: PLC0415
 
         assembled, choice = screen.assembled, screen.assembled.model_choice
 
@@ -48,8 +48,8 @@ class LoginFeature(Feature["LoginPage"]):
             network = assembled.effective_settings.settings.network
             return None if network.offline else StreamOptions(proxy=network.http_proxy)
 
-        check = KeyChecker(choice.catalogue, assembled.registry, options)
-        other_server = OtherServerSetup(
+        check = ApiKeyChecker(choice.catalogue, assembled.registry, options)
+        other_server = OwnModelServerSetup(
             choice,
             screen.session.models.use_model,
             assembled.prompt.paths.agent_dir,
@@ -67,7 +67,7 @@ class LoginFeature(Feature["LoginPage"]):
         )
 
 
-class ModelsFeature(Feature["ModelPage"]):
+class ModelsFeature(TuiFeature["ModelPage"]):
     slash_commands: Sequence[SlashCommand["ModelPage"]] = (
         SlashCommand(name="model", hint="[name]", session_command="set_model", run=_run_model_command),
         SlashCommand(
@@ -85,25 +85,25 @@ class ModelsFeature(Feature["ModelPage"]):
             id="app.model.select",
             keys="ctrl+l",
             help="Choose a model",
-            run_key=lambda page: page.choose_model(),
+            run_key_action=lambda page: page.choose_model(),
         ),
         PageKey(
             id="app.model.cycleForward",
             keys="ctrl+p",
             session_command="cycle_model",
-            run_key=lambda page: page.cycle_model(1),
+            run_key_action=lambda page: page.cycle_model(1),
         ),
         PageKey(
             id="app.model.cycleBackward",
             keys="ctrl+shift+p",
             help="Previous model",
-            run_key=lambda page: page.cycle_model(-1),
+            run_key_action=lambda page: page.cycle_model(-1),
         ),
         PageKey(
             id="app.thinking.cycle",
             keys="shift+tab",
             session_command="cycle_thinking_level",
-            run_key=lambda page: page.cycle_level(),
+            run_key_action=lambda page: page.cycle_level(),
             takes_precedence=True,
         ),
     )
@@ -117,9 +117,9 @@ class ModelsFeature(Feature["ModelPage"]):
             choice,
             screen.ask,
             screen.show_message,
-            screen.save_default,
+            screen.save_default_setting,
             screen.key_label,
-            connect=screen.page(LOGIN).connect,
+            connect=screen.page(LOGIN_FEATURE).connect,
             query_models=lambda provider: query_provider_models(
                 choice,
                 provider,
@@ -129,9 +129,9 @@ class ModelsFeature(Feature["ModelPage"]):
         )
 
 
-LOGIN = LoginFeature()
-MODELS = ModelsFeature()
-FEATURES = (
-    LOGIN,
-    MODELS,
+LOGIN_FEATURE = LoginFeature()
+MODELS_FEATURE = ModelsFeature()
+TUI_FEATURES = (
+    LOGIN_FEATURE,
+    MODELS_FEATURE,
 )

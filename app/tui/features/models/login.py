@@ -6,19 +6,23 @@ from pathlib import Path
 
 import msgspec
 
-from app.providers.credentials import Credentials, CredentialSource, is_key_too_short
+from app.providers.credentials import Credentials, CredentialSource, is_api_key_too_short
 from app.providers.models.known_providers import KNOWN_PROVIDERS, unknown_provider_text
 from app.providers.signin.interface import SignIn, SignInEntry
 from app.providers.signin.key_check import CheckKey
-from app.tui.features.models.other_server import LOCAL_SERVER_NAMES, OTHER_SERVER_ROW, OtherServerSetup
-from app.tui.features.shared_dialogs import ask_text, confirm, pick_row
+from app.tui.features.models.own_model_server import (
+    LOCAL_MODEL_SERVER_NAMES,
+    OWN_MODEL_SERVER_ROW,
+    OwnModelServerSetup,
+)
+from app.tui.features.shared_dialogs import ask_text, confirm, pick_list_row
 from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.values.user_errors import UserError
-from tools.amounts import pluralized
-from tools.running.browser import open_page
-from widgets.lists.rows import Badge, ListRow
-from widgets.screens.dialogs import WaitScreen
-from widgets.transcript.blocks import NoteKind
+from tools.number_formatting import count_with_noun
+from tools.running.user_browser import open_page_in_browser
+from widgets.lists.list_rows import ListRow, RowBadge
+from widgets.screens.dialogs import WaitingDialog
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 _CREDENTIAL_SOURCE_TEXTS: dict[CredentialSource, str] = {
     "run": "connected with --api-key",
@@ -31,7 +35,7 @@ _CREDENTIAL_SOURCE_TEXTS: dict[CredentialSource, str] = {
 }
 
 
-class LoginUi:
+class SignInScreenUi:
     """What a sign-in shows to the user: messages in the transcript and small dialogs."""
 
     def __init__(self, ask: AskOnScreen, say: ShowMessage) -> None:
@@ -53,13 +57,13 @@ class LoginUi:
 
     async def open_url(self, url: str, instructions: str) -> None:
         self._show_message(f"{instructions}\n{url}")
-        await open_page(url, outside=Path.cwd())
+        await open_page_in_browser(url, outside=Path.cwd())
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
         """Shows the code that the user enters at the provider's web page, while the provider is polled; closing the
         dialog cancels the sign-in."""
         text = f"Go to {url} and enter {code} (within {seconds / 60:.0f} minutes)."
-        self._waiting = asyncio.ensure_future(self._ask(WaitScreen("Sign in with a code", text)))
+        self._waiting = asyncio.ensure_future(self._ask(WaitingDialog("Sign in with a code", text)))
         self._waiting.add_done_callback(lambda _: self._login_task.cancel())
 
     async def prompt(self, question: str) -> str:
@@ -67,7 +71,7 @@ class LoginUi:
 
     async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
         rows = [ListRow(id=name, title=text) for name, text in options]
-        picked = await pick_row(self._ask, question, rows)
+        picked = await pick_list_row(self._ask, question, rows)
         return picked.row.id if picked is not None else ""
 
     def progress(self, text: str) -> None:
@@ -84,19 +88,19 @@ class LoginPage(msgspec.Struct, frozen=True):
     show_message: ShowMessage
     check: CheckKey
     """Asks a provider whether it accepts a key."""
-    other_server: OtherServerSetup
+    other_server: OwnModelServerSetup
 
     async def connect(self, provider: str = "") -> None:
         """Connects a provider, which the user chooses if none is given: stores an API key or the tokens of an
         account."""
         if not provider:
             rows = [_provider_row(self.credentials, name) for name in self.providers()]
-            picked = await pick_row(self.ask, "Connect a provider", [*rows, OTHER_SERVER_ROW])
+            picked = await pick_list_row(self.ask, "Connect a provider", [*rows, OWN_MODEL_SERVER_ROW])
             if picked is None:
                 return
             provider = picked.row.id
         if not self._has_sign_in(provider):
-            if provider != OTHER_SERVER_ROW.id and provider.casefold() not in LOCAL_SERVER_NAMES:
+            if provider != OWN_MODEL_SERVER_ROW.id and provider.casefold() not in LOCAL_MODEL_SERVER_NAMES:
                 raise UserError(unknown_provider_text(provider, self.providers()))
             await self.other_server.connect()
             return
@@ -133,7 +137,7 @@ class LoginPage(msgspec.Struct, frozen=True):
         return await self._sign_in(provider, account)
 
     async def _sign_in(self, provider: str, account: SignIn) -> bool:
-        entry = await LoginUi(self.ask, self.show_message).sign_in(account)
+        entry = await SignInScreenUi(self.ask, self.show_message).sign_in(account)
         if entry is not None:
             await self.credentials.store_auth_entry(provider, entry)
         return entry is not None
@@ -142,9 +146,9 @@ class LoginPage(msgspec.Struct, frozen=True):
         """Checks an API key with one request and stores it unless the provider rejects it; returns whether it was
         stored."""
         title = provider_title(provider)
-        if is_key_too_short(key) and not await confirm(
+        if is_api_key_too_short(key) and not await confirm(
             self.ask,
-            f"Use a key of {pluralized(len(key), 'character')}?",
+            f"Use a key of {count_with_noun(len(key), 'character')}?",
             "Keys are usually longer. Is it complete?",
         ):
             return False
@@ -152,18 +156,18 @@ class LoginPage(msgspec.Struct, frozen=True):
         checked = await self.check(provider, await self.credentials.credential_of_key(provider, key))
         if checked.state == "refused":
             self.show_message(
-                f"{title} rejected this key, so it was not stored. {checked.text}", NoteKind.ERROR
+                f"{title} rejected this key, so it was not stored. {checked.text}", AppNoteKind.ERROR
             )
             return False
         await self.credentials.store_key(provider, key)
         if checked.state == "unknown":
             self.show_message(
                 f"The key for {title} is stored, but it could not be checked: {checked.text}",
-                NoteKind.WARNING,
+                AppNoteKind.WARNING,
             )
             return False
         if checked.text:
-            self.show_message(f"{title} accepts the key, but reports: {checked.text}", NoteKind.WARNING)
+            self.show_message(f"{title} accepts the key, but reports: {checked.text}", AppNoteKind.WARNING)
         return True
 
     async def remove_credential(self, provider: str = "") -> None:
@@ -175,7 +179,7 @@ class LoginPage(msgspec.Struct, frozen=True):
             return
         if not provider:
             rows = [ListRow(id=name, title=provider_title(name), search_words=name) for name in stored]
-            picked = await pick_row(self.ask, "Remove which credential?", rows, choose="remove")
+            picked = await pick_list_row(self.ask, "Remove which credential?", rows, choose="remove")
             if picked is None:
                 return
             provider = picked.row.id
@@ -198,7 +202,7 @@ def _provider_row(credentials: Credentials, name: str) -> ListRow:
             id=name,
             title=title,
             search_words=words,
-            badges=(Badge(text=_CREDENTIAL_SOURCE_TEXTS[source], tone="success"),),
+            badges=(RowBadge(text=_CREDENTIAL_SOURCE_TEXTS[source], tone="success"),),
         )
     keys = (known.key_variables or known.token_variables)[:1] if known else ()
     ways = list(keys)

@@ -9,12 +9,12 @@ import msgspec
 
 from app.engine.core.model_choice import ModelChoice
 from app.engine.session import Session
-from app.providers.models.discovery import discover_models, discovery_hint, stored_discovery_state
-from app.providers.models.known_providers import KNOWN_PROVIDERS, RESELLER_IDS
+from app.providers.models.discovery import discover_models, model_list_problem_hint, stored_model_list_state
+from app.providers.models.known_providers import KNOWN_PROVIDERS, RESELLER_PROVIDER_IDS
 from app.providers.models.model_names import select_model, select_models
 from app.providers.models.model_vendors import is_reseller_offer
 from app.tui.features.models.screen import (
-    NO_KEY_TEXT,
+    NO_API_KEY_BADGE,
     ModelScreen,
     ScopedModelsScreen,
     ThinkingLevelScreen,
@@ -22,11 +22,11 @@ from app.tui.features.models.screen import (
 from app.tui.page_protocols import AskOnScreen, KeyLabel, SaveDefault, ShowMessage
 from app.values.models import THINKING_LEVELS, Model, thinking_level
 from app.values.user_errors import UserError
-from tools.amounts import tokens
-from widgets.lists.rows import Badge, ListRow
-from widgets.screens.picker import Picked
-from widgets.screens.preview import PreviewPart, PreviewText, fact_parts
-from widgets.transcript.blocks import NoteKind
+from tools.number_formatting import format_token_count
+from widgets.lists.list_rows import ListRow, RowBadge
+from widgets.screens.picker import PickerResult
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText, labelled_fact_paragraphs
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 THINKING_LEVEL_TEXTS = {
     "off": "no thinking",
@@ -46,7 +46,7 @@ class ModelPage(msgspec.Struct, frozen=True):
     models: ModelChoice
     ask: AskOnScreen
     show_message: ShowMessage
-    save_default: SaveDefault
+    save_default_setting: SaveDefault
     key_label: KeyLabel
     connect: Callable[[str], Awaitable[None]]
     """Asks for a provider's credentials and stores them."""
@@ -57,13 +57,13 @@ class ModelPage(msgspec.Struct, frozen=True):
         choice = self.models
         self.session.models.reread_models_file()
         screen = ModelScreen(
-            model_rows(choice),
+            model_picker_rows(choice),
             [model.key for model in choice.scope],
             query=query,
             current=choice.model.key if choice.model else "",
             preview=self._model_preview,
         )
-        picked: Picked | None = await self.ask(screen, on_request=self._query_provider)
+        picked: PickerResult | None = await self.ask(screen, on_request=self._query_provider)
         if picked is None:
             return
         provider, _, model_id = picked.row.id.partition("/")
@@ -75,15 +75,15 @@ class ModelPage(msgspec.Struct, frozen=True):
                 return
         await self.session.models.use_model(choice.find_model(provider, model_id))
         if picked.action == "app.models.save":
-            self.save_default("defaultProvider", provider)
-            self.save_default("defaultModel", model_id)
+            self.save_default_setting("defaultProvider", provider)
+            self.save_default_setting("defaultModel", model_id)
             self.show_message(f"Default model: {picked.row.id}.")
 
     def _is_usable(self, provider: str, model_id: str) -> bool:
         model = self.models.catalogue.find_model(provider, model_id)
         return model is not None and self.models.is_model_available(model)
 
-    async def select_named(self, name: str) -> None:
+    async def select_model_by_name(self, name: str) -> None:
         """Selects a model (`/model NAME`); a thinking level may follow the name."""
         choice = self.models
         self.session.models.reread_models_file()
@@ -93,7 +93,7 @@ class ModelPage(msgspec.Struct, frozen=True):
             await self.session.models.use_thinking_level(selection.thinking)
         self.show_message(f"Model: {selection.model.key}")
         if selection.warning:
-            self.show_message(selection.warning, NoteKind.WARNING)
+            self.show_message(selection.warning, AppNoteKind.WARNING)
 
     async def _query_provider(self, request: ModelScreen.ActionRequested) -> None:
         """Asks the provider of a row which models it has, and updates the list of models."""
@@ -104,9 +104,9 @@ class ModelPage(msgspec.Struct, frozen=True):
         screen.show_note(f"listing the models of {provider} …")
         note = await self.query_models(provider)
         if screen.is_there:
-            screen.show_models(model_rows(self.models), note)
+            screen.show_models(model_picker_rows(self.models), note)
 
-    async def choose_level(self) -> None:
+    async def choose_thinking_level(self) -> None:
         """Lets the user choose the thinking level: Enter for this session, Ctrl+S also as the default."""
         choice = self.models
         rows = [
@@ -115,7 +115,7 @@ class ModelPage(msgspec.Struct, frozen=True):
             )
             for level in choice.thinking_levels
         ]
-        picked: Picked | None = await self.ask(
+        picked: PickerResult | None = await self.ask(
             ThinkingLevelScreen("Thinking", rows, current=choice.thinking, choose="use")
         )
         level = thinking_level(picked.row.id) if picked is not None else None
@@ -123,10 +123,10 @@ class ModelPage(msgspec.Struct, frozen=True):
             return
         await self.session.models.use_thinking_level(level)
         if picked.action == "app.thinking.save":
-            self.save_default("defaultThinkingLevel", level)
+            self.save_default_setting("defaultThinkingLevel", level)
             self.show_message(f"Default thinking level: {level}.")
 
-    async def set_level_by_name(self, name: str) -> None:
+    async def set_thinking_level_by_name(self, name: str) -> None:
         """Sets the thinking level (`/thinking LEVEL`)."""
         level = thinking_level(name)
         if level is None:
@@ -150,16 +150,16 @@ class ModelPage(msgspec.Struct, frozen=True):
     async def choose_cycled_models(self) -> None:
         """Lets the user choose the models that ctrl+p cycles through, and saves them in the settings."""
         choice = self.models
-        rows = [row for row in model_rows(choice) if is_usable_row(row)]
+        rows = [row for row in model_picker_rows(choice) if is_usable_model_row(row)]
         screen = ScopedModelsScreen(
             rows, [model.key for model in choice.scope], lambda key: key.partition("/")[0]
         )
-        picked: Picked | None = await self.ask(screen)
+        picked: PickerResult | None = await self.ask(screen)
         if picked is None:
             return
         chosen = screen.chosen_ids
         choice.scope = select_models(chosen, choice.catalogue, choice.credentials) if chosen else ()
-        self.save_default("enabledModels", chosen or None)
+        self.save_default_setting("enabledModels", chosen or None)
         told = ", ".join(chosen) if chosen else "all connected models"
         self.show_message(f"Models to cycle through: {told}.")
 
@@ -169,18 +169,18 @@ class ModelPage(msgspec.Struct, frozen=True):
         if model is None:
             return PreviewText()
         parts = [
-            PreviewPart(
+            PreviewParagraph(
                 text=f"{model.key} · {self.models.catalogue.provider_display_name(provider)}", tone="muted"
             )
         ]
-        parts += [PreviewPart(text=""), *fact_parts(_model_facts(model), tone="text")]
-        parts += [PreviewPart(text=""), *self._credential_parts(model)]
+        parts += [PreviewParagraph(text=""), *labelled_fact_paragraphs(_model_facts(model), tone="text")]
+        parts += [PreviewParagraph(text=""), *self._credential_parts(model)]
         return PreviewText(title=model.name, parts=tuple(parts))
 
-    def _credential_parts(self, model: Model) -> list[PreviewPart]:
+    def _credential_parts(self, model: Model) -> list[PreviewParagraph]:
         choice = self.models
         if model.api in ("offline", "scripted"):
-            return [PreviewPart(text="Needs no key and no network.", tone="success")]
+            return [PreviewParagraph(text="Needs no key and no network.", tone="success")]
         source = choice.credentials.credential_source_of(model.provider)
         if source is None:
             known = KNOWN_PROVIDERS.get(model.provider)
@@ -188,15 +188,22 @@ class ModelPage(msgspec.Struct, frozen=True):
             key = self.key_label("tui.select.confirm", "Enter")
             by_key = f"connect with {key}" if key else "connect with /login"
             ways = f"Set {names}, or {by_key}." if names else f"{by_key[0].upper()}{by_key[1:]}."
-            return [PreviewPart(text="No key", tone="warning"), PreviewPart(text=ways, tone="muted")]
-        told = discovery_hint(stored_discovery_state(model.provider, choice.catalogue, choice.credentials))
+            return [
+                PreviewParagraph(text="No key", tone="warning"),
+                PreviewParagraph(text=ways, tone="muted"),
+            ]
+        told = model_list_problem_hint(
+            stored_model_list_state(model.provider, choice.catalogue, choice.credentials)
+        )
         return [
-            PreviewPart(text=f"Connected with {_KEY_SOURCE_TEXTS.get(source, source)}", tone="success"),
-            *([PreviewPart(text=told, tone="muted")] if told else []),
+            PreviewParagraph(
+                text=f"Connected with {_API_KEY_SOURCE_TEXTS.get(source, source)}", tone="success"
+            ),
+            *([PreviewParagraph(text=told, tone="muted")] if told else []),
         ]
 
 
-_KEY_SOURCE_TEXTS = {
+_API_KEY_SOURCE_TEXTS = {
     "run": "--api-key",
     "stored": "a stored API key",
     "sign-in": "an account",
@@ -209,8 +216,8 @@ _KEY_SOURCE_TEXTS = {
 def _model_facts(model: Model) -> list[tuple[str, str]]:
     cost = model.cost
     told = [
-        ("Context", f"{tokens(model.context_window)} tokens"),
-        ("Max output", f"{tokens(model.max_tokens)} tokens"),
+        ("Context", f"{format_token_count(model.context_window)} tokens"),
+        ("Max output", f"{format_token_count(model.max_tokens)} tokens"),
     ]
     if cost.output:
         told.append(("Price", f"${cost.input:g} in, ${cost.output:g} out per million tokens"))
@@ -225,10 +232,10 @@ async def query_provider_models(
 ) -> str:
     """Asks a provider which models it has and stores them; returns the outcome as text."""
     found = await discover_models(provider, models.catalogue, models.credentials, agent_dir, proxy=proxy)
-    return discovery_hint(found) or f"{provider} has {found.count} models"
+    return model_list_problem_hint(found) or f"{provider} has {found.count} models"
 
 
-def model_rows(choice: ModelChoice) -> list[ListRow]:
+def model_picker_rows(choice: ModelChoice) -> list[ListRow]:
     """Returns the rows of the model picker: first usable models, then by provider those that need a key; models of
     their vendors come before those of resellers."""
     current = choice.model.key if choice.model else ""
@@ -236,21 +243,24 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
     usable = {provider: choice.credentials.has_credential(provider) for provider in catalogue.provider_ids}
     ready: list[ListRow] = []
     others: dict[str, list[ListRow]] = {}
-    for model in sorted(catalogue.all_models(), key=lambda model: model.provider in RESELLER_IDS):
+    for model in sorted(catalogue.all_models(), key=lambda model: model.provider in RESELLER_PROVIDER_IDS):
         is_usable = usable.get(model.provider, False) or model.api in ("offline", "scripted")
         rows = ready if is_usable else others.setdefault(model.provider, [])
         rows.append(_model_row(model, current, is_usable=is_usable))
-    unlisted_providers = [name for name in catalogue.unlisted_providers if not catalogue.models_of(name)]
+    providers_without_listed_models = [
+        name for name in catalogue.providers_without_listed_models if not catalogue.models_of_provider(name)
+    ]
     asking = [
-        ListRow(id=f"{name}/", title=name, detail="list the server's models") for name in unlisted_providers
+        ListRow(id=f"{name}/", title=name, detail="list the server's models")
+        for name in providers_without_listed_models
     ]
     found = [*asking, _heading_row("Ready"), *ready] if ready else asking
     for provider, rows in others.items():
-        found += [_heading_row(f"{catalogue.provider_display_name(provider)} · {NO_KEY_TEXT}"), *rows]
+        found += [_heading_row(f"{catalogue.provider_display_name(provider)} · {NO_API_KEY_BADGE}"), *rows]
     return found
 
 
-def is_usable_row(row: ListRow) -> bool:
+def is_usable_model_row(row: ListRow) -> bool:
     """Returns whether a row of the model picker is a model that can be used now, and not a heading or a server to
     query."""
     return not row.is_heading and row.tone != "dim" and not row.id.endswith("/")
@@ -261,9 +271,9 @@ def _heading_row(title: str) -> ListRow:
 
 
 @lru_cache(maxsize=512)
-def _window_badge(window: int) -> tuple[Badge, ...]:
+def _window_badge(window: int) -> tuple[RowBadge, ...]:
     """Returns the badge with the size of a model's context window, cached because there are few sizes."""
-    return (Badge(text=f"{tokens(window):>7}"),)
+    return (RowBadge(text=f"{format_token_count(window):>7}"),)
 
 
 def _model_row(model: Model, current: str, *, is_usable: bool) -> ListRow:

@@ -7,14 +7,16 @@ import msgspec
 from textual.binding import BindingType
 
 from widgets.key_labels import key_label
-from widgets.lists.filtering import MatchedRow
-from widgets.lists.rows import Badge, ListRow, make_column_heads
+from widgets.lists.list_rows import ListRow, RowBadge, make_column_heads
+from widgets.lists.row_filter import MatchedListRow
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
-from widgets.screens.preview import PreviewText
-from widgets.textual_internals import keymap_of
+from widgets.screens.preview_pane import PreviewText
+from widgets.textual_internals import app_keymap
 
-NO_KEY_TEXT = "no key"
-_COLUMN_HEADS = make_column_heads("Model", badges=("context",), detail="provider", right="$ per 1M, in/out")
+NO_API_KEY_BADGE = "no key"
+_MODEL_COLUMN_HEADS = make_column_heads(
+    "Model", badges=("context",), detail="provider", right="$ per 1M, in/out"
+)
 
 
 def _cycle_key_label(own: Mapping[str, str]) -> str:
@@ -39,7 +41,7 @@ def _with_missing_key(row: ListRow) -> ListRow:
     """Adds a badge to a model's row if its provider has no key, for lists without headings."""
     if row.is_heading or row.tone != "dim":
         return row
-    return msgspec.structs.replace(row, badges=(*row.badges, Badge(text=NO_KEY_TEXT, tone="warning")))
+    return msgspec.structs.replace(row, badges=(*row.badges, RowBadge(text=NO_API_KEY_BADGE, tone="warning")))
 
 
 class ModelScreen(PickerScreen):
@@ -97,7 +99,7 @@ class ModelScreen(PickerScreen):
             query=query,
             current=current,
             choose="use",
-            heads=_COLUMN_HEADS,
+            heads=_MODEL_COLUMN_HEADS,
             preview=preview,
             is_full_height=True,
         )
@@ -117,17 +119,17 @@ class ModelScreen(PickerScreen):
         if action_id != "app.models.scope":
             super().action_act(action_id)
         elif not self._scoped_ids:
-            self.show_note(_no_scope_text(keymap_of(self.app)))
+            self.show_note(_no_scope_text(app_keymap(self.app)))
         else:
             self.is_scoped = not self.is_scoped
             self._show_scope()
 
-    def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
+    def adjust_visible_rows(self, shown: list[MatchedListRow]) -> list[MatchedListRow]:
         """Adds a badge to models without a key where the list has no headings: in search results, and among the models
         for ctrl+p."""
         if not self.filter_text and not self.is_scoped:
             return shown
-        return [MatchedRow(_with_missing_key(item.row), item.matched) for item in shown]
+        return [MatchedListRow(_with_missing_key(item.row), item.matched) for item in shown]
 
     def _show_scope(self, note: str = "") -> None:
         rows = (
@@ -222,7 +224,7 @@ class ScopedModelsScreen(PickerScreen):
             self._ordered_rows(),
             order="given",
             choose="select",
-            heads=_COLUMN_HEADS,
+            heads=_MODEL_COLUMN_HEADS,
             is_full_height=True,
         )
 
@@ -273,5 +275,5 @@ class ScopedModelsScreen(PickerScreen):
         self.chosen_ids = keys
         self.show_rows(
             self._ordered_rows(),
-            note=f"{len(keys)} selected" if keys else _no_selection_text(keymap_of(self.app)),
+            note=f"{len(keys)} selected" if keys else _no_selection_text(app_keymap(self.app)),
         )

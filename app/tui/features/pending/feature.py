@@ -3,58 +3,58 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices, Subscription
-from app.tui.features.permissions.feature import APPROVALS
-from app.tui.features.review.feature import REVIEW
+from app.tui.feature import FeatureServices, FeatureSubscription, TuiFeature
+from app.tui.features.permissions.feature import APPROVALS_FEATURE
+from app.tui.features.review.feature import REVIEW_FEATURE
 from app.tui.slash_commands import SlashCommand
 from app.values.events import AgentSettled, AgentStart, SessionReplaced
 from app.values.pending import PendingChanged
 
 if TYPE_CHECKING:
-    from app.tui.features.pending.page import PendingPage
-    from app.tui.features.pending.questions import StagedQuestions
+    from app.tui.features.pending.page import StagedChangesPage
+    from app.tui.features.pending.questions import StagedChangeQuestions
 
 
-class PendingFeature(Feature["PendingPage"]):
-    slash_commands: Sequence[SlashCommand["PendingPage"]] = (
+class StagedChangesFeature(TuiFeature["StagedChangesPage"]):
+    slash_commands: Sequence[SlashCommand["StagedChangesPage"]] = (
         SlashCommand(
             name="pending",
             session_command="list_pending",
             hint="[apply|discard FILE]",
-            run=lambda page, words: page.resolve_file(words) if words else page.open(),
+            run=lambda page, words: page.apply_staged_file(words) if words else page.open(),
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "PendingPage":
-        from app.tui.features.pending.page import PendingPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "StagedChangesPage":
+        from app.tui.features.pending.page import StagedChangesPage  # noqa: PLC0415  (when it is first used)
 
-        return PendingPage(
+        return StagedChangesPage(
             screen.session,
             screen.ask,
             screen.show_message,
-            lambda staged: screen.page(REVIEW).open_staged(staged),
+            lambda staged: screen.page(REVIEW_FEATURE).open_staged_changes(staged),
         )
 
 
-class StagedQuestionsFeature(Feature["StagedQuestions"]):
-    subscriptions: Sequence[Subscription["StagedQuestions"]] = (
-        Subscription(
+class StagedChangeQuestionsFeature(TuiFeature["StagedChangeQuestions"]):
+    subscriptions: Sequence[FeatureSubscription["StagedChangeQuestions"]] = (
+        FeatureSubscription(
             (AgentStart, AgentSettled, SessionReplaced, PendingChanged),
             lambda page, event: page.handle_event(event),
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "StagedQuestions":
-        from app.tui.features.pending.questions import StagedQuestions  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "StagedChangeQuestions":
+        from app.tui.features.pending.questions import StagedChangeQuestions  # noqa: PLC0415  (when it is first used)
 
-        return StagedQuestions(
-            screen.session, screen.page(APPROVALS), screen.show_message, screen.tasks.spawn
+        return StagedChangeQuestions(
+            screen.session, screen.page(APPROVALS_FEATURE), screen.show_message, screen.tasks.spawn
         )
 
 
-PENDING = PendingFeature()
-STAGED_QUESTIONS = StagedQuestionsFeature()
-FEATURES = (
-    PENDING,
-    STAGED_QUESTIONS,
+STAGED_CHANGES_FEATURE = StagedChangesFeature()
+STAGED_QUESTIONS_FEATURE = StagedChangeQuestionsFeature()
+TUI_FEATURES = (
+    STAGED_CHANGES_FEATURE,
+    STAGED_QUESTIONS_FEATURE,
 )

@@ -11,16 +11,16 @@ from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.values.events import Event
 from app.values.pending import PendingChanged
 from app.values.user_errors import UserError
-from tools.edits.staged_actions import Resolution, StagedAction, StagedFile
-from tools.results import Card, DiffBlock, TextBlock
-from tools.text import escape_controls, one_line
-from widgets.lists.rows import ListRow
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
-from widgets.screens.preview import PreviewPart, PreviewText
-from widgets.transcript.blocks import NoteKind
+from tools.edits.staged_actions import StagedAction, StagedActionResolution, StagedFile
+from tools.text_sanitizing import escape_controls, one_line
+from tools.tool_result_values import Card, DiffBlock, TextBlock
+from widgets.lists.list_rows import ListRow
+from widgets.screens.picker import PickerAction, PickerResult, PickerScreen, picker_bindings
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 
-class PendingScreen(PickerScreen):
+class StagedChangesScreen(PickerScreen):
     """A picker of staged changes; Enter opens the chosen one for review, other keys apply or discard it."""
 
     ACTIONS = (
@@ -56,14 +56,14 @@ class PendingScreen(PickerScreen):
         )
 
 
-_MAX_SHOWN_FILES = 50
-_RESOLUTION_BY_ACTION: dict[str, Resolution] = {
+_MAX_SHOWN_STAGED_FILES = 50
+_STAGED_RESOLUTION_BY_ACTION: dict[str, StagedActionResolution] = {
     "app.pending.apply": "apply",
     "app.pending.discard": "discard",
 }
 
 
-class PendingPage(msgspec.Struct, frozen=True):
+class StagedChangesPage(msgspec.Struct, frozen=True):
     """Shows the staged changes of one session, and applies or discards them."""
 
     session: Session
@@ -84,11 +84,13 @@ class PendingPage(msgspec.Struct, frozen=True):
             if found is not None:
                 await self.review(found)
 
-    async def resolve_file(self, words: str) -> None:
+    async def apply_staged_file(self, words: str) -> None:
         """Runs `/pending apply FILE`: applies one file of a helper's staged changes; the other files stay
         staged."""
         verb, _, path = words.partition(" ")
-        action: Resolution | None = "apply" if verb == "apply" else "discard" if verb == "discard" else None
+        action: StagedActionResolution | None = (
+            "apply" if verb == "apply" else "discard" if verb == "discard" else None
+        )
         if action is None or not path.strip():
             raise UserError("Name a file: /pending apply FILE, or /pending discard FILE. /pending shows all.")
         shown = path.strip()
@@ -102,13 +104,17 @@ class PendingPage(msgspec.Struct, frozen=True):
             raise UserError(f"{found} the file {shown}. /pending shows all.")
         await self._resolve_change(holders[0].id, action, (shown,))
 
-    async def _resolve_change(self, id: str, action: Resolution, files: Sequence[str] = ()) -> None:
+    async def _resolve_change(
+        self, id: str, action: StagedActionResolution, files: Sequence[str] = ()
+    ) -> None:
         resolved = await self.session.pending.apply_or_discard(id, action, "", files=files)
-        self.show_message(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
+        self.show_message(
+            one_line(resolved.text), AppNoteKind.INFO if resolved.is_done else AppNoteKind.WARNING
+        )
 
-    async def _pick_change(self) -> Picked | None:
+    async def _pick_change(self) -> PickerResult | None:
         """Shows the list of staged changes, updated while changes are staged or resolved; returns the user's choice."""
-        screen = PendingScreen(self._rows(), self._files_preview)
+        screen = StagedChangesScreen(self._rows(), self._files_preview)
 
         def follow(event: Event) -> None:
             if isinstance(event, PendingChanged) and screen.is_there:
@@ -120,14 +126,14 @@ class PendingPage(msgspec.Struct, frozen=True):
         finally:
             leave()
 
-    async def _handle_request(self, request: PendingScreen.ActionRequested) -> None:
+    async def _handle_request(self, request: StagedChangesScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row
-        if not isinstance(screen, PendingScreen) or row is None:
+        if not isinstance(screen, StagedChangesScreen) or row is None:
             return
         try:
-            await self._resolve_change(row.id, _RESOLUTION_BY_ACTION[request.action])
+            await self._resolve_change(row.id, _STAGED_RESOLUTION_BY_ACTION[request.action])
         except UserError as problem:
-            self.show_message(str(problem), NoteKind.WARNING)
+            self.show_message(str(problem), AppNoteKind.WARNING)
         screen.show_rows(self._rows())
 
     def _rows(self) -> list[ListRow]:
@@ -144,15 +150,15 @@ class PendingPage(msgspec.Struct, frozen=True):
             for file in (staged.files if staged is not None else ())
         ]
         text = "\n".join(files) or "changes no files; applying it runs an action of its tool"
-        return PreviewText(parts=(PreviewPart(text=text, tone="muted"),))
+        return PreviewText(parts=(PreviewParagraph(text=text, tone="muted"),))
 
     def _find_waiting(self, staged_id: str) -> StagedAction | None:
         return next((one for one in self.session.pending.waiting_actions if one.id == staged_id), None)
 
 
-def staged_card(staged: StagedAction) -> Card:
+def staged_changes_card(staged: StagedAction) -> Card:
     """Returns a card for a staged change with the diffs of its files."""
-    blocks = [block for file in staged.files[:_MAX_SHOWN_FILES] for block in _file_blocks(file)]
+    blocks = [block for file in staged.files[:_MAX_SHOWN_STAGED_FILES] for block in _file_blocks(file)]
     nothing = TextBlock(text="No file changes: applying runs an action of the tool that staged it.")
     return Card(
         title=one_line(staged.source_tool),

@@ -12,39 +12,39 @@ from textual.screen import Screen
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.permission_gate import PermissionGate
 from app.permits.permission_decisions import PERMISSION_MODES
+from app.permits.risk_classes import RISK_DESCRIPTIONS
 from app.permits.sandbox_exceptions import DECIDED_BY_SANDBOX_REQUEST, describe_sandbox_rule
-from app.permits.verdicts import RISK_MEANINGS
 from app.tui.page_protocols import AskOnScreen, KeyLabel, NotifyWaiting, ShowMessage, SpawnTask
 from app.values.approvals import Approval
 from app.values.events import Event, QuestionAsked
-from tools.amounts import MINUS_SIGN
 from tools.edits.edit_card import make_file_diffs
 from tools.edits.staged_actions import StagedAction
-from tools.results import Block, Card, DiffBlock, TextBlock, ToolResult
-from widgets.editor.prompt import PromptEditor
+from tools.number_formatting import MINUS_SIGN
+from tools.tool_result_values import Block, Card, DiffBlock, TextBlock, ToolResult
+from widgets.editor.prompt_editor import PromptEditor
 from widgets.status.approval import ApprovalBar
 from widgets.status.approval_request import (
-    ApprovalKeys,
-    ApprovalPart,
+    ApprovalCallPart,
+    ApprovalKeyLabels,
     ApprovalRequest,
     ApprovalRule,
     ChangedFile,
 )
-from widgets.status.approval_rows import split_command
-from widgets.textual_internals import SheetScreen
-from widgets.transcript.blocks import NoteKind
+from widgets.status.approval_rows import split_command_at_operators
+from widgets.textual_internals import ClosableModalScreen
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 if TYPE_CHECKING:
-    from app.engine.files.proposed_review import ProposedReview
-    from app.tui.features.review.desk import DeskQuestion
-    from app.tui.features.review.page import ReviewPage
+    from app.engine.files.proposed_review import ProposedCallReview
+    from app.tui.features.review.desk import ReviewDeskQuestion
+    from app.tui.features.review.page import ChangeReviewPage
 
-_DEFAULT_ASKER = "An extension"
-_STAGED_METHOD: Final = "staged"
-_MODE_NOTICE_SECONDS: Final = 3.0
+_DEFAULT_QUESTION_SOURCE = "An extension"
+_STAGED_CHANGES_QUESTION_METHOD: Final = "staged"
+_PERMISSION_MODE_NOTICE_SECONDS: Final = 3.0
 
 
-class PreviewCall(Protocol):
+class PreviewCallDiffs(Protocol):
     """The protocol of a function that returns what a tool call would change in files, as diffs in the form of a tool
     result."""
 
@@ -53,14 +53,14 @@ class PreviewCall(Protocol):
     ) -> ToolResult | None: ...
 
 
-class Approvals(msgspec.Struct):
+class ApprovalQuestionQueue(msgspec.Struct):
     """Holds the open approval questions of one session, shows them in the bar one after the other, and sends the
     answers."""
 
     permits: PermissionGate
     bar: ApprovalBar
     editor: PromptEditor
-    preview_call: PreviewCall
+    preview_call: PreviewCallDiffs
     has_preview: Callable[[str], bool]
     """Returns whether calls of this tool have diffs."""
     spawn: SpawnTask
@@ -72,13 +72,13 @@ class Approvals(msgspec.Struct):
     """Shows a text above the editor for some seconds: a change of mode is no part of the conversation."""
     notify_waiting: NotifyWaiting
     key_label: KeyLabel
-    tells_alt: Callable[[], bool]
+    reports_alt_separately: Callable[[], bool]
     """Returns whether the terminal tells Alt from an Escape before a key."""
     is_busy: Callable[[], bool]
     """Returns whether the agent works."""
-    review_page: "Callable[[], ReviewPage]"
+    review_page: "Callable[[], ChangeReviewPage]"
     """Returns the review desk, on which a change of files is shown and answered."""
-    _review_by_question: dict[str, "ProposedReview"] = {}
+    _review_by_question: dict[str, "ProposedCallReview"] = {}
     """What a person decided on the desk about an open question, by its id."""
     _open_questions: list[QuestionAsked] = []
     _staged_by_question: dict[str, tuple[int, Card, StagedAction]] = {}
@@ -89,7 +89,7 @@ class Approvals(msgspec.Struct):
         """The open question to show next; questions about staged changes come last, because the agent does not wait for
         them."""
         return next(
-            (one for one in self._open_questions if one.method != _STAGED_METHOD),
+            (one for one in self._open_questions if one.method != _STAGED_CHANGES_QUESTION_METHOD),
             next(iter(self._open_questions), None),
         )
 
@@ -127,7 +127,11 @@ class Approvals(msgspec.Struct):
         cancelled if they are no longer staged."""
         answer: asyncio.Future[ApprovalReply] = asyncio.get_running_loop().create_future()
         event = QuestionAsked(
-            id=str(uuid.uuid4()), method=_STAGED_METHOD, title=tool, message=text, answer=answer
+            id=str(uuid.uuid4()),
+            method=_STAGED_CHANGES_QUESTION_METHOD,
+            title=tool,
+            message=text,
+            answer=answer,
         )
         self._staged_by_question[event.id] = (of, whole, staged)
         self._queue_question(event)
@@ -156,27 +160,29 @@ class Approvals(msgspec.Struct):
             self.show_waiting_banner(screen)
         if first is None:
             return
-        if first.method == _STAGED_METHOD:
+        if first.method == _STAGED_CHANGES_QUESTION_METHOD:
             diffs = [
                 one for one in self._staged_by_question[first.id][1].blocks if isinstance(one, DiffBlock)
             ]
-            self.bar.show_change(first.id, _changed_files(diffs, names_files=True))
+            self.bar.show_proposed_change(first.id, _changed_files(diffs, names_files=True))
         elif first.approval is not None and self.has_preview(first.approval.tool_name):
             self.spawn(self._show_preview(first.id, first.approval))
 
     def show_waiting_banner(self, screen: Screen[Any]) -> None:
         """Shows a row at the top of a screen over the page that says that an approval question waits behind it."""
-        if not isinstance(screen, SheetScreen):
+        if not isinstance(screen, ClosableModalScreen):
             return
         from app.tui.features.review.screen import ReviewQuestionScreen  # noqa: PLC0415  (as below)
-        from widgets.screens.block import BlockQuestionScreen  # noqa: PLC0415  (screens come with the first of them)
-        from widgets.screens.screen_parts import show_banner  # noqa: PLC0415  (as above)
+        from widgets.screens.block import BlockApprovalScreen  # noqa: PLC0415  (screens come with the first of them)
+        from widgets.screens.screen_parts import show_screen_banner  # noqa: PLC0415  (as above)
 
-        if isinstance(screen, BlockQuestionScreen | ReviewQuestionScreen):
+        if isinstance(screen, BlockApprovalScreen | ReviewQuestionScreen):
             return
         asked, key = self.bar.asked, self.key_label("tui.select.cancel", "esc")
         back = f" · {key} back to the question" if key else ""
-        show_banner(screen, f"? Waiting for your answer: {asked.question}{back}" if asked is not None else "")
+        show_screen_banner(
+            screen, f"? Waiting for your answer: {asked.question}{back}" if asked is not None else ""
+        )
 
     async def _show_preview(self, question_id: str, approval: Approval) -> None:
         """Shows the diffs of the change inside the approval question as soon as the files have been read."""
@@ -184,7 +190,7 @@ class Approvals(msgspec.Struct):
         content = approval.arguments.get("content")
         if changes is not None:
             diffs = make_file_diffs(changes.details, str(approval.arguments.get("path", "")))
-            self.bar.show_change(question_id, _changed_files(diffs, names_files=len(diffs) > 1))
+            self.bar.show_proposed_change(question_id, _changed_files(diffs, names_files=len(diffs) > 1))
         elif isinstance(content, str):
             path = str(approval.arguments.get("path", ""))
             added = content.splitlines()
@@ -195,28 +201,33 @@ class Approvals(msgspec.Struct):
             ]
             review = self.review_page().review_of_approval(approval)
             is_new = await review.load_proposed_files() and review.creates_all_files
-            self.bar.show_change(
+            self.bar.show_proposed_change(
                 question_id, new, question=self._question_text(approval, creates_file=is_new)
             )
 
-    def _key_labels(self) -> ApprovalKeys:
+    def _key_labels(self) -> ApprovalKeyLabels:
         told = self.key_label
-        return ApprovalKeys(
+        return ApprovalKeyLabels(
             once=told("app.approval.once", "alt+a"),
             deny=told("app.approval.deny", "alt+x"),
             always=told("app.approval.always", "alt+w"),
             details=told("app.approval.whole", "alt+v"),
             focus=told("app.approval.enter", "f8"),
-            tells_alt=self.tells_alt(),
+            reports_alt_separately=self.reports_alt_separately(),
         )
 
     def _make_request(self, event: QuestionAsked) -> ApprovalRequest:
-        if event.method == _STAGED_METHOD:
+        if event.method == _STAGED_CHANGES_QUESTION_METHOD:
             of, _, _ = self._staged_by_question[event.id]
             tool, text = event.title or "", event.message or ""
             question = f"Apply the changes staged by {tool}?"
             return ApprovalRequest(
-                id=event.id, tool=tool, text=text, question=question, total=of, kind=_STAGED_METHOD
+                id=event.id,
+                tool=tool,
+                text=text,
+                question=question,
+                total=of,
+                kind=_STAGED_CHANGES_QUESTION_METHOD,
             )
         approval = event.approval
         if approval is None:
@@ -231,7 +242,7 @@ class Approvals(msgspec.Struct):
             text=text,
             question=self._question_text(approval),
             parts=tuple(
-                ApprovalPart(
+                ApprovalCallPart(
                     text=part.text,
                     effect=part.why or _risk_text(part.letter),
                     is_harmless=part.letter == "safe",
@@ -278,19 +289,19 @@ class Approvals(msgspec.Struct):
         self.bar.answer_by_page_key(False)
 
     def always_allow(self) -> None:
-        self.bar.focus_card(lists_rules=True)
+        self.bar.focus_approval_card(lists_rules=True)
 
-    def focus_card(self) -> None:
-        self.bar.focus_card()
+    def focus_approval_card(self) -> None:
+        self.bar.focus_approval_card()
 
-    def chooses_answer(self, text: str) -> bool:
+    def answers_open_question(self, text: str) -> bool:
         """Handles a text sent from the editor that answers the open approval question: moves to the answer that it
         names, or denies with it as the reason. Returns False if the text is a prompt."""
         event = self._next_question
         if self.bar.asks_reason and event is not None:
             self._deny(event, text.strip())
             return True
-        return self.bar.move_to_named_answer(text)
+        return self.bar.move_cursor_to_named_answer(text)
 
     def screen_resized(self) -> None:
         """Lays an open approval question out again for the terminal's new height."""
@@ -303,21 +314,24 @@ class Approvals(msgspec.Struct):
     async def show_details(self) -> None:
         """Opens all of what an approval question is about on a separate screen: the whole command, or a change of files
         on the review desk."""
-        event, had_card_focus = self._next_question, self.bar.has_card_focus
+        event, had_card_focus = self._next_question, self.bar.has_approval_card_focus
         if event is None:
             return
         if not await self._open_review(event):
             await self._open_details(event)
         if not had_card_focus:
-            self.bar.take_letters_again()
+            self.bar.accept_letters_again()
 
     async def _open_details(self, event: QuestionAsked) -> None:
-        from widgets.screens.block import BlockQuestionScreen  # noqa: PLC0415  (a screen that few questions open)
+        from widgets.screens.block import BlockApprovalScreen  # noqa: PLC0415  (a screen that few questions open)
 
-        if event.method == _STAGED_METHOD:
+        if event.method == _STAGED_CHANGES_QUESTION_METHOD:
             title, card = event.title or "", self._staged_by_question[event.id][1]
         elif event.approval is None:
-            title, card = _DEFAULT_ASKER, Card(title="question", blocks=(TextBlock(text=_full_text(event)),))
+            title, card = (
+                _DEFAULT_QUESTION_SOURCE,
+                Card(title="question", blocks=(TextBlock(text=_full_text(event)),)),
+            )
         else:
             title = self._question_text(event.approval)
             changes = await self.preview_call(
@@ -325,19 +339,23 @@ class Approvals(msgspec.Struct):
             )
             card = _full_card(event.approval, changes)
         labels = ("", "deny") if event.approval is not None else ("yes", "no")
-        if event.method == _STAGED_METHOD:
+        if event.method == _STAGED_CHANGES_QUESTION_METHOD:
             labels = ("apply", "discard")
         elif event.approval is not None and event.approval.confirmation_word is None:
             labels = ("allow", "deny")
-        await self.show_screen(BlockQuestionScreen(title, card, self.bar.answer_by_page_key, labels=labels))
+        await self.show_screen(BlockApprovalScreen(title, card, self.bar.answer_by_page_key, labels=labels))
 
     async def _open_review(self, event: QuestionAsked) -> bool:
         """Opens the files' change that an approval question is about on the review desk, where it can be answered;
         returns False if it is about no such change."""
-        staged = self._staged_by_question[event.id][2] if event.method == _STAGED_METHOD else None
+        staged = (
+            self._staged_by_question[event.id][2] if event.method == _STAGED_CHANGES_QUESTION_METHOD else None
+        )
         if staged is not None and staged.files:
             title = f"Apply the changes staged by {event.title}?"
-            await self.review_page().open_staged(staged, self._desk_question(title, ("apply", "", "discard")))
+            await self.review_page().open_staged_changes(
+                staged, self._desk_question(title, ("apply", "", "discard"))
+            )
             return True
         approval = event.approval
         if approval is None or not self.has_preview(approval.tool_name):
@@ -353,16 +371,16 @@ class Approvals(msgspec.Struct):
             ("" if is_dangerous else "allow", always, "deny"),
             review,
         )
-        await self.review_page().open_proposed(review, question)
+        await self.review_page().open_proposed_changes(review, question)
         if review.is_call_changed and event in self._open_questions:
             diffs = await asyncio.to_thread(review.reviewed_diffs)
-            self.bar.show_change(event.id, _changed_files(diffs, names_files=len(diffs) > 1))
+            self.bar.show_proposed_change(event.id, _changed_files(diffs, names_files=len(diffs) > 1))
         return True
 
     def _desk_question(
-        self, title: str, labels: tuple[str, str, str], review: "ProposedReview | None" = None
-    ) -> "DeskQuestion":
-        from app.tui.features.review.desk import DeskQuestion  # noqa: PLC0415  (a screen that few questions open)
+        self, title: str, labels: tuple[str, str, str], review: "ProposedCallReview | None" = None
+    ) -> "ReviewDeskQuestion":
+        from app.tui.features.review.desk import ReviewDeskQuestion  # noqa: PLC0415  (a screen that few questions open)
 
         def answer(chosen: Literal["yes", "always", "no"]) -> str | None:
             if (
@@ -373,28 +391,30 @@ class Approvals(msgspec.Struct):
             ):
                 return "all changes of this call are excluded: n denies it"
             if chosen == "always":
-                self.bar.call_later(self.bar.focus_card, lists_rules=True)
+                self.bar.call_later(self.bar.focus_approval_card, lists_rules=True)
                 return None
             is_answered = self.bar.answer_by_page_key(chosen == "yes")
             return None if is_answered else self.bar.refusal or "too early: press the key again"
 
-        return DeskQuestion(title, labels, answer)
+        return ReviewDeskQuestion(title, labels, answer)
 
     def cycle_mode(self) -> None:
         """Switches to the next permission mode for this session. While the agent works, a key that may be a typed
         Escape and a letter counts only when it is pressed again, and never while a question is open."""
-        if self.is_busy() and not self.bar.is_intended_key("/permissions"):
+        if self.is_busy() and not self.bar.is_intended_answer_key("/permissions"):
             if self.bar.asked is None:
                 self.show_temporary_text(
                     "This key is unclear in this terminal: press it again for the next mode.",
-                    _MODE_NOTICE_SECONDS,
+                    _PERMISSION_MODE_NOTICE_SECONDS,
                 )
             return
         now = self.permits.rules.mode
         self.permits.rules.set_mode(
             PERMISSION_MODES[(PERMISSION_MODES.index(now) + 1) % len(PERMISSION_MODES)]
         )
-        self.show_temporary_text(f"Permission mode: {self.permits.rules.mode}", _MODE_NOTICE_SECONDS)
+        self.show_temporary_text(
+            f"Permission mode: {self.permits.rules.mode}", _PERMISSION_MODE_NOTICE_SECONDS
+        )
 
     # Answers
 
@@ -402,7 +422,7 @@ class Approvals(msgspec.Struct):
         event = next((one for one in self._open_questions if one.id == message.id), None)
         if event is None:
             return
-        if event.approval is None and event.method != _STAGED_METHOD:
+        if event.approval is None and event.method != _STAGED_CHANGES_QUESTION_METHOD:
             if not event.answer.done():
                 chosen = message.rule if event.method == "select" else message.allows
                 event.answer.set_result(
@@ -410,7 +430,7 @@ class Approvals(msgspec.Struct):
                 )
             return
         reason = ""
-        if not message.allows and not self.bar.has_card_focus:
+        if not message.allows and not self.bar.has_approval_card_focus:
             reason = self.editor.text.strip()
             if reason:
                 self.editor.set_text("")
@@ -430,7 +450,7 @@ class Approvals(msgspec.Struct):
         self._send_reply(event, ApprovalReply(is_allowed=False, reason=reason))
 
     async def _allow_edited_call(
-        self, event: QuestionAsked, reply: ApprovalReply, review: "ProposedReview"
+        self, event: QuestionAsked, reply: ApprovalReply, review: "ProposedCallReview"
     ) -> None:
         """Allows a call as the person edited it on the review desk; not if its files have changed since then or all
         changes were left out."""
@@ -440,7 +460,7 @@ class Approvals(msgspec.Struct):
             self._review_by_question.pop(event.id, None)
             self.show_message(
                 f"{', '.join(stale)} changed after you edited the call, so the call was not allowed. Review it again.",
-                NoteKind.WARNING,
+                AppNoteKind.WARNING,
             )
             if event.approval is not None:
                 await self._show_preview(event.id, event.approval)
@@ -453,7 +473,7 @@ class Approvals(msgspec.Struct):
                 event, msgspec.structs.replace(reply, arguments=arguments, is_changed_call_allowed=True)
             )
 
-    async def edit_call(self) -> None:
+    async def edit_waiting_call(self) -> None:
         """Lets the user edit the command or arguments of the call that waits for approval; the edited call is then
         judged again."""
         event = self._next_question
@@ -476,7 +496,7 @@ class Approvals(msgspec.Struct):
                 changed = json.loads(text)
             except ValueError as problem:
                 self.show_message(
-                    f"Invalid arguments: {problem}. The call was not changed.", NoteKind.WARNING
+                    f"Invalid arguments: {problem}. The call was not changed.", AppNoteKind.WARNING
                 )
                 return
         if isinstance(changed, dict) and changed != approval.arguments and event in self._open_questions:
@@ -493,9 +513,11 @@ def _make_extension_request(event: QuestionAsked) -> ApprovalRequest:
     kind: Any = event.method
     return ApprovalRequest(
         id=event.id,
-        tool=_DEFAULT_ASKER,
+        tool=_DEFAULT_QUESTION_SOURCE,
         text=event.message or "",
-        question=f"{_DEFAULT_ASKER} asks: {event.title}" if event.title else f"{_DEFAULT_ASKER} asks",
+        question=f"{_DEFAULT_QUESTION_SOURCE} asks: {event.title}"
+        if event.title
+        else f"{_DEFAULT_QUESTION_SOURCE} asks",
         kind=kind,
         options=event.options or (),
     )
@@ -527,7 +549,7 @@ def _full_card(approval: Approval, changes: ToolResult | None) -> Card:
     shown: set[str] = set()
     for name, value in () if diffs else approval.arguments.items():
         plain = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-        if pieces := split_command(plain, texts):
+        if pieces := split_command_at_operators(plain, texts):
             texts = tuple(pieces)
         else:
             blocks.append(TextBlock(text=f"{name}: {plain}"))
@@ -545,4 +567,4 @@ def _reason_text(approval: Approval) -> str:
 
 
 def _risk_text(risk: str) -> str:
-    return RISK_MEANINGS.get(risk, risk)  # type: ignore[call-overload]
+    return RISK_DESCRIPTIONS.get(risk, risk)  # type: ignore[call-overload]

@@ -3,68 +3,68 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices, Subscription
-from app.tui.features.permissions.approvals import Approvals
-from app.tui.features.review.feature import REVIEW
+from app.tui.feature import FeatureServices, FeatureSubscription, TuiFeature
+from app.tui.features.permissions.approvals import ApprovalQuestionQueue
+from app.tui.features.review.feature import REVIEW_FEATURE
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
-    from app.tui.features.permissions.page import FoldersPage, PermissionsPage
-    from app.tui.features.permissions.secrets import SecretsPage
+    from app.tui.features.permissions.page import ExtraFoldersPage, PermissionsPage
+    from app.tui.features.permissions.secrets import MaskedSecretsPage
 
 
-class ApprovalsFeature(Feature[Approvals]):
-    keys: Sequence[PageKey[Approvals]] = (
+class ApprovalsFeature(TuiFeature[ApprovalQuestionQueue]):
+    keys: Sequence[PageKey[ApprovalQuestionQueue]] = (
         PageKey(
             id="app.approval.once",
             keys="alt+a",
             help="Allow the call, this once",
-            run_key=lambda page: page.allow_once(),
+            run_key_action=lambda page: page.allow_once(),
             takes_precedence=True,
         ),
         PageKey(
             id="app.approval.deny",
             keys="alt+x",
             help="Deny; text in the editor is sent as the reason",
-            run_key=lambda page: page.deny(),
+            run_key_action=lambda page: page.deny(),
             takes_precedence=True,
         ),
         PageKey(
             id="app.approval.always",
             keys="alt+w",
             help="Always allow: choose a rule to save",
-            run_key=lambda page: page.always_allow(),
+            run_key_action=lambda page: page.always_allow(),
             takes_precedence=True,
         ),
         PageKey(
             id="app.approval.whole",
             keys="alt+v",
             help="Show all details of the call",
-            run_key=lambda page: page.show_details(),
+            run_key_action=lambda page: page.show_details(),
             takes_precedence=True,
         ),
         PageKey(
             id="app.approval.enter",
             keys="f8",
             help="Focus the approval question",
-            run_key=lambda page: page.focus_card(),
+            run_key_action=lambda page: page.focus_approval_card(),
             takes_precedence=True,
         ),
         PageKey(
             id="app.permissions.cycle",
             keys="alt+m",
             help="Next permission mode",
-            run_key=lambda page: page.cycle_mode(),
+            run_key_action=lambda page: page.cycle_mode(),
         ),
     )
-    subscriptions: Sequence[Subscription[Approvals]] = (
-        Subscription(("approval",), lambda page, event: page.handle_event(event)),
+    subscriptions: Sequence[FeatureSubscription[ApprovalQuestionQueue]] = (
+        FeatureSubscription(("approval",), lambda page, event: page.handle_event(event)),
     )
 
-    def page(self, screen: FeatureServices) -> Approvals:
+    def page(self, screen: FeatureServices) -> ApprovalQuestionQueue:
         session = screen.session
-        return Approvals(
+        return ApprovalQuestionQueue(
             session.permissions,
             screen.approval_bar,
             screen.editor,
@@ -74,16 +74,16 @@ class ApprovalsFeature(Feature[Approvals]):
             screens=screen.screens,
             show_screen=screen.ask,
             show_message=screen.show_message,
-            show_temporary_text=screen.status.show_hint,
+            show_temporary_text=screen.status.show_temporary_status,
             notify_waiting=screen.notify_waiting,
             key_label=screen.key_label,
-            tells_alt=screen.tells_alt,
+            reports_alt_separately=screen.reports_alt_separately,
             is_busy=lambda: session.state.is_busy,
-            review_page=lambda: screen.page(REVIEW),
+            review_page=lambda: screen.page(REVIEW_FEATURE),
         )
 
 
-class PermissionsFeature(Feature["PermissionsPage"]):
+class PermissionsFeature(TuiFeature["PermissionsPage"]):
     slash_commands: Sequence[SlashCommand["PermissionsPage"]] = (
         SlashCommand(
             name="permissions",
@@ -103,12 +103,12 @@ class PermissionsFeature(Feature["PermissionsPage"]):
         from app.tui.features.permissions.page import PermissionsPage  # noqa: PLC0415  (when it is first used)
 
         return PermissionsPage(
-            screen.session.permissions, screen.ask, screen.show_message, screen.save_default
+            screen.session.permissions, screen.ask, screen.show_message, screen.save_default_setting
         )
 
 
-class FoldersFeature(Feature["FoldersPage"]):
-    slash_commands: Sequence[SlashCommand["FoldersPage"]] = (
+class ExtraFoldersFeature(TuiFeature["ExtraFoldersPage"]):
+    slash_commands: Sequence[SlashCommand["ExtraFoldersPage"]] = (
         SlashCommand(
             name="add-dir",
             hint="[folder]",
@@ -117,33 +117,33 @@ class FoldersFeature(Feature["FoldersPage"]):
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "FoldersPage":
-        from app.tui.features.permissions.page import FoldersPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "ExtraFoldersPage":
+        from app.tui.features.permissions.page import ExtraFoldersPage  # noqa: PLC0415  (when it is first used)
 
-        return FoldersPage(screen.session.folders, screen.ask, screen.show_message)
+        return ExtraFoldersPage(screen.session.folders, screen.ask, screen.show_message)
 
 
-class SecretsFeature(Feature["SecretsPage"]):
-    slash_commands: Sequence[SlashCommand["SecretsPage"]] = (
+class SecretsFeature(TuiFeature["MaskedSecretsPage"]):
+    slash_commands: Sequence[SlashCommand["MaskedSecretsPage"]] = (
         SlashCommand(name="secrets", session_command="get_secrets", run=lambda page, _: page.open()),
         SlashCommand(name="unmask", session_command="unmask", run=lambda page, _: page.unmask()),
     )
 
-    def page(self, screen: FeatureServices) -> "SecretsPage":
-        from app.tui.features.permissions.secrets import SecretsPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "MaskedSecretsPage":
+        from app.tui.features.permissions.secrets import MaskedSecretsPage  # noqa: PLC0415  (when it is first used)
 
-        return SecretsPage(
+        return MaskedSecretsPage(
             screen.session.secrets, screen.session.resend_unmasked, screen.ask, screen.show_message
         )
 
 
-APPROVALS = ApprovalsFeature()
-PERMISSIONS = PermissionsFeature()
-FOLDERS = FoldersFeature()
-SECRETS = SecretsFeature()
-FEATURES = (
-    APPROVALS,
-    PERMISSIONS,
-    FOLDERS,
-    SECRETS,
+APPROVALS_FEATURE = ApprovalsFeature()
+PERMISSIONS_FEATURE = PermissionsFeature()
+EXTRA_FOLDERS_FEATURE = ExtraFoldersFeature()
+SECRETS_FEATURE = SecretsFeature()
+TUI_FEATURES = (
+    APPROVALS_FEATURE,
+    PERMISSIONS_FEATURE,
+    EXTRA_FOLDERS_FEATURE,
+    SECRETS_FEATURE,
 )

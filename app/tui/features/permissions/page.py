@@ -4,29 +4,29 @@
 from typing import ClassVar
 
 from app.engine.permissions.permission_gate import PermissionGate
-from app.engine.permissions.session_folders import SessionFolders
-from app.engine.permissions.verdict_log import PastVerdict
-from app.permits.permission_decisions import MODE_DESCRIPTIONS, PERMISSION_MODES, PermissionMode
-from app.permits.rules import PermitRule
+from app.engine.permissions.session_folders import SessionAddedFolders
+from app.engine.permissions.verdict_log import PastPermissionVerdict
+from app.permits.permission_decisions import PERMISSION_MODE_DESCRIPTIONS, PERMISSION_MODES, PermissionMode
+from app.permits.permit_rules import PermitRule
 from app.tui.features.permissions.sandbox import SandboxPage
-from app.tui.features.shared_dialogs import pick_row
+from app.tui.features.shared_dialogs import pick_list_row
 from app.tui.page_protocols import AskOnScreen, SaveDefault, ShowMessage
 from app.values.user_errors import UserError
-from tools.text import escape_controls
-from widgets.line import fit_cells
-from widgets.lists.rows import ListRow, Tone
-from widgets.screens.picker import Picked, PickerScreen
-from widgets.transcript.blocks import NoteKind
+from tools.text_sanitizing import escape_controls
+from widgets.lists.list_rows import ListRow, RowTone
+from widgets.row_builder import fit_text_to_cells
+from widgets.screens.picker import PickerResult, PickerScreen
+from widgets.transcript.transcript_blocks import AppNoteKind
 
-_ORIGIN_LABELS = {
+_RULE_ORIGIN_LABELS = {
     "session": "this session",
     "folder": "you, in this folder",
     "user": "you",
     "project": "the project",
 }
-_RISK_TONES: dict[str, Tone] = {"safe": "success", "contained": "warning", "forbidden": "error"}
-_MAX_SHOWN_VERDICTS = 20
-_MAX_TOOL_CELLS = 12
+_CALL_RISK_TONES: dict[str, RowTone] = {"safe": "success", "contained": "warning", "forbidden": "error"}
+_MAX_SHOWN_DECISIONS = 20
+_MAX_TOOL_NAME_CELLS = 12
 
 
 class _PermissionsScreen(PickerScreen):
@@ -52,7 +52,7 @@ class PermissionsPage:
         if mode:
             self._set_mode(mode)
             return
-        picked: Picked | None = await self._ask(_PermissionsScreen("Permissions", self._rows()))
+        picked: PickerResult | None = await self._ask(_PermissionsScreen("Permissions", self._rows()))
         if picked is None:
             return
         kind, _, rest = picked.row.id.partition(":")
@@ -69,7 +69,7 @@ class PermissionsPage:
             ListRow(
                 id=f"mode:{mode}",
                 title=mode.ljust(max(map(len, PERMISSION_MODES))),
-                detail=MODE_DESCRIPTIONS[mode],
+                detail=PERMISSION_MODE_DESCRIPTIONS[mode],
                 is_checked=mode == self._permissions.rules.mode,
             )
             for mode in PERMISSION_MODES
@@ -83,7 +83,7 @@ class PermissionsPage:
                     id=f"rule:{number}",
                     title=rule.text,
                     prefix=f"{rule.action:<5} ",
-                    right=_ORIGIN_LABELS[rule.origin],
+                    right=_RULE_ORIGIN_LABELS[rule.origin],
                 )
             )
         past = self._recent_verdicts()
@@ -96,16 +96,16 @@ class PermissionsPage:
                     is_heading=True,
                 )
             )
-        tool_cells = min(_MAX_TOOL_CELLS, max((len(one.tool) for one in past), default=0))
+        tool_cells = min(_MAX_TOOL_NAME_CELLS, max((len(one.tool) for one in past), default=0))
         for number, one in enumerate(past):
             verdict = one.decision.verdict
             text = verdict.decisive_part.text.removeprefix(f"{one.tool} ")
             rows.append(
                 ListRow(
                     id=f"past:{number}",
-                    title=f"{fit_cells(one.tool, tool_cells)}  {text}",
+                    title=f"{fit_text_to_cells(one.tool, tool_cells)}  {text}",
                     lead_word=f"{verdict.risk:<9}  ",
-                    lead_tone=_RISK_TONES.get(verdict.risk, "muted"),
+                    lead_tone=_CALL_RISK_TONES.get(verdict.risk, "muted"),
                     right=f"{one.outcome}, {one.decided_by}",
                     right_tone="error" if one.outcome == "refused" else "success",
                 )
@@ -115,18 +115,19 @@ class PermissionsPage:
     def _active_rules(self) -> tuple[PermitRule, ...]:
         return self._permissions.gate_state().rules.rules
 
-    def _recent_verdicts(self) -> list[PastVerdict]:
-        return list(reversed(self._permissions.gate_state().past_verdicts))[:_MAX_SHOWN_VERDICTS]
+    def _recent_verdicts(self) -> list[PastPermissionVerdict]:
+        return list(reversed(self._permissions.gate_state().past_verdicts))[:_MAX_SHOWN_DECISIONS]
 
     def _set_mode(self, mode: str) -> None:
         known: PermissionMode | None = next((one for one in PERMISSION_MODES if one == mode), None)
         if known is None:
             self._show_message(
-                f"There is no permission mode {mode}. Modes: {', '.join(PERMISSION_MODES)}.", NoteKind.WARNING
+                f"There is no permission mode {mode}. Modes: {', '.join(PERMISSION_MODES)}.",
+                AppNoteKind.WARNING,
             )
             return
         self._permissions.rules.set_mode(known)
-        self._show_message(f"Permission mode {known}: {MODE_DESCRIPTIONS[known]}.")
+        self._show_message(f"Permission mode {known}: {PERMISSION_MODE_DESCRIPTIONS[known]}.")
 
     def _remove_rule(self, rule: PermitRule) -> None:
         if rule.origin == "session":
@@ -139,12 +140,12 @@ class PermissionsPage:
             self._permissions.rules.remove_folder_rule(rule.text)
         else:
             self._show_message(
-                f"{rule.text} is a project rule: change it in .bayou/settings.json.", NoteKind.WARNING
+                f"{rule.text} is a project rule: change it in .bayou/settings.json.", AppNoteKind.WARNING
             )
             return
         self._show_message(f"Removed: {rule.action} {rule.text}.")
 
-    def _explain_verdict(self, past: PastVerdict) -> None:
+    def _explain_verdict(self, past: PastPermissionVerdict) -> None:
         lines = [f"{past.tool}: {past.outcome}, by {past.decided_by}."]
         for answer in past.decision.part_decisions:
             part = answer.part
@@ -154,10 +155,10 @@ class PermissionsPage:
         self._show_message("\n".join(lines))
 
 
-class FoldersPage:
+class ExtraFoldersPage:
     """Adds folders to those that one session works in, lists and removes them."""
 
-    def __init__(self, folders: SessionFolders, ask: AskOnScreen, say: ShowMessage) -> None:
+    def __init__(self, folders: SessionAddedFolders, ask: AskOnScreen, say: ShowMessage) -> None:
         self._folders = folders
         self._ask = ask
         self._show_message = say
@@ -174,11 +175,11 @@ class FoldersPage:
             else:
                 self._show_message("No folders are added. /add-dir PATH adds one.")
         except UserError as problem:
-            self._show_message(str(problem), NoteKind.ERROR)
+            self._show_message(str(problem), AppNoteKind.ERROR)
 
     async def _choose_folder_to_remove(self) -> None:
         rows = [ListRow(id=str(one), title=escape_controls(str(one))) for one in self._folders.all_folders]
-        picked = await pick_row(self._ask, "Added folders (enter: remove)", rows)
+        picked = await pick_list_row(self._ask, "Added folders (enter: remove)", rows)
         if picked is not None:
             self._folders.remove_folder(picked.row.id)
             self._show_message(f"Removed {picked.row.title} from this session; its files stay.")

@@ -5,16 +5,16 @@ from collections.abc import Callable
 import msgspec
 
 from app.engine.sandbox.sandbox_texts import (
-    CONFINEMENT_DESCRIPTIONS,
+    SANDBOX_CONFINEMENT_DESCRIPTIONS,
+    SANDBOX_MODE_DESCRIPTIONS,
     SANDBOX_NETWORK_DESCRIPTIONS,
-    SANDBOX_SETTING_DESCRIPTIONS,
     sandbox_state_text,
 )
 from app.engine.sandbox.sandboxes import SandboxState
-from app.tui.features.shared_dialogs import pick_row
+from app.tui.features.shared_dialogs import pick_list_row
 from app.tui.page_protocols import AskOnScreen, SaveDefault, ShowMessage
-from widgets.lists.rows import ListRow
-from widgets.transcript.blocks import NoteKind
+from widgets.lists.list_rows import ListRow
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 
 class SandboxPage(msgspec.Struct, frozen=True):
@@ -23,27 +23,27 @@ class SandboxPage(msgspec.Struct, frozen=True):
     state: Callable[[], SandboxState]
     ask: AskOnScreen
     show_message: ShowMessage
-    save_default: SaveDefault
+    save_default_setting: SaveDefault
 
     async def open(self, setting: str = "") -> None:
         """Shows the sandbox page; with a setting as argument, applies that setting instead."""
         if setting:
             self._set_mode(setting)
             return
-        picked = await pick_row(self.ask, "Sandbox", _rows(self.state()))
+        picked = await pick_list_row(self.ask, "Sandbox", _rows(self.state()))
         if picked is not None and picked.row.id.startswith("mode:"):
             self._set_mode(picked.row.id.removeprefix("mode:"))
 
     def _set_mode(self, setting: str) -> None:
-        if setting not in SANDBOX_SETTING_DESCRIPTIONS:
-            known = ", ".join(SANDBOX_SETTING_DESCRIPTIONS)
-            self.show_message(f"Unknown sandbox.mode {setting}. Modes: {known}.", NoteKind.WARNING)
+        if setting not in SANDBOX_MODE_DESCRIPTIONS:
+            known = ", ".join(SANDBOX_MODE_DESCRIPTIONS)
+            self.show_message(f"Unknown sandbox.mode {setting}. Modes: {known}.", AppNoteKind.WARNING)
             return
-        self.save_default("sandbox.mode", setting)
+        self.save_default_setting("sandbox.mode", setting)
         self.show_message(f"Sandbox {setting}: now {sandbox_state_text(self.state())}.")
 
 
-_SETTING_DESCRIPTIONS = {
+_SANDBOX_SETTING_TEXTS = {
     "auto": "in the sandbox, if this system supports it",
     "required": "only in the sandbox; refused without one",
     "off": "without a sandbox",
@@ -54,7 +54,7 @@ def _rows(state: SandboxState) -> list[ListRow]:
     now = sandbox_state_text(state)
     rows = [
         ListRow(id="now", title=now[:1].upper() + now[1:], is_heading=True),
-        ListRow(id="step", title="this system", detail=CONFINEMENT_DESCRIPTIONS[state.step]),
+        ListRow(id="step", title="this system", detail=SANDBOX_CONFINEMENT_DESCRIPTIONS[state.step]),
         ListRow(
             id="network",
             title="network",
@@ -65,7 +65,7 @@ def _rows(state: SandboxState) -> list[ListRow]:
     rows[2:2] = [ListRow(id="why", title="missing", detail=state.why)] if state.why else []
     rows += [
         ListRow(id=f"mode:{name}", title=name, detail=words, is_checked=name == state.setting)
-        for name, words in _SETTING_DESCRIPTIONS.items()
+        for name, words in _SANDBOX_SETTING_TEXTS.items()
     ]
     for key, title, places in (
         ("write", "Writable", state.writable),

@@ -6,18 +6,18 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from app.engine.prompt_submission import PromptDisposition
-from app.engine.secrets.session_mask import SessionMask
-from app.tui.features.shared_dialogs import pick_row
+from app.engine.secrets.session_mask import SessionSecretMask
+from app.tui.features.shared_dialogs import pick_list_row
 from app.tui.page_protocols import AskOnScreen, ShowMessage
-from widgets.lists.rows import ListRow
+from widgets.lists.list_rows import ListRow
 
 _NOTHING_MASKED_TEXT = "No secrets were masked in this session."
 
 
-class SecretsPage(msgspec.Struct, frozen=True):
+class MaskedSecretsPage(msgspec.Struct, frozen=True):
     """Lists the secrets that were masked in one session, and marks false alarms."""
 
-    secrets: SessionMask
+    secrets: SessionSecretMask
     send_unmasked: Callable[[], Awaitable[PromptDisposition]]
     ask: AskOnScreen
     show_message: ShowMessage
@@ -37,7 +37,7 @@ class SecretsPage(msgspec.Struct, frozen=True):
             )
             for one in found
         ]
-        picked = await pick_row(self.ask, "Secrets", rows)
+        picked = await pick_list_row(self.ask, "Secrets", rows)
         if picked is not None:
             one = self.secrets.mark_as_no_secret(picked.row.id)
             self.show_message(

@@ -6,24 +6,24 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.files.staged_review import StagedReview
+from app.engine.files.staged_review import StagedChangesReview
 from app.tui.features.review.comparison import (
-    PROPOSED_SCOPE,
+    PROPOSED_REVIEW_SCOPE,
     REVIEW_SCOPES,
-    STAGED_SCOPE,
-    Comparison,
+    STAGED_REVIEW_SCOPE,
     Review,
+    ReviewComparison,
 )
-from app.tui.features.review.filled_page import fill_page
 from app.tui.features.review.hunk_blocks import (
-    FOLD_BLOCK_ID,
-    ShownFile,
-    file_blocks,
+    FOLDED_FILE_BLOCK_ID,
+    ShownReviewFile,
     following_file_blocks,
-    is_decided,
-    no_content_note,
+    is_hunk_decided,
+    selected_file_blocks,
+    unshowable_file_note,
 )
-from app.tui.features.review.rows import ReviewView
+from app.tui.features.review.review_page_content import fill_review_page
+from app.tui.features.review.rows import ReviewDeskContent
 from app.tui.features.review.screen import (
     ReviewAction,
     ReviewAnswer,
@@ -31,24 +31,24 @@ from app.tui.features.review.screen import (
     ReviewScreen,
 )
 from app.tui.page_protocols import AskOnScreen, CopyText, OpenInEditor
-from app.undo.review.review_records import Decisions, Remark
+from app.undo.review.review_records import ReviewDecisions, ReviewRemark
 from app.undo.review.reviewed_files import (
-    CurrentFile,
     ReviewedChanges,
+    ReviewedFileOnDisk,
     ReviewedHunk,
     fold_reason_of_content,
 )
 from app.values.user_errors import UserError
-from tools.files.existence import exists
-from tools.text import one_line
+from tools.files.path_existence import exists
+from tools.text_sanitizing import one_line
 from widgets.screens.dialogs import LinesEditScreen, TextEditScreen
 
-_MIN_FOLLOWING_ROWS = 2
+_MIN_ROWS_FOR_NEXT_FILES = 2
 """Rows that a file below another one needs at least: a blank one and its path."""
-_NO_OTHER_SCOPE_TEXT = "proposed changes have no other comparison"
+_NO_OTHER_REVIEW_SCOPE_TEXT = "proposed changes have no other comparison"
 
 
-class DeskQuestion(msgspec.Struct, frozen=True):
+class ReviewDeskQuestion(msgspec.Struct, frozen=True):
     """A question, such as whether a call may run, that the user answers on the review desk."""
 
     title: str
@@ -78,17 +78,17 @@ class ReviewDesk:
         edit: OpenInEditor,
         review: Review,
         scope: str,
-        question: DeskQuestion | None = None,
+        question: ReviewDeskQuestion | None = None,
     ) -> None:
         self._ask, self._copy_text, self._open_file = ask, copy, edit
         self._question = question
         self._review = review
-        self._comparison = Comparison(review, scope)
+        self._comparison = ReviewComparison(review, scope)
         self._hides_spacing = False
         self._unfolded_files: set[str] = set()
         self._undoable_decisions: list[_UndoableDecision] = []
         self._request_lock = asyncio.Lock()
-        self._shown_file: ShownFile | None = None
+        self._shown_file: ShownReviewFile | None = None
         self.has_new_remark = False
         self.is_sending = False
 
@@ -100,7 +100,7 @@ class ReviewDesk:
 
     # What is shown
 
-    async def _load_view(self) -> ReviewView:
+    async def _load_view(self) -> ReviewDeskContent:
         view = await self._comparison.load(counts_decided=bool(self._undoable_decisions))
         if self._question is None:
             return view
@@ -108,25 +108,25 @@ class ReviewDesk:
 
     async def _show_file(self, screen: ReviewScreen, path: str, cursor: str = "") -> None:
         changes = self._comparison.changes
-        difference = self._comparison.find_file(path)
+        difference = self._comparison.find_changed_file(path)
         if changes is None or difference is None:
             return
         file = await asyncio.to_thread(changes.file, path)
         if file is None:
             patch = await asyncio.to_thread(changes.differences.patch, path)
             if changes is self._comparison.changes:
-                screen.show_file(path, [no_content_note(difference, patch.incomplete_reason)])
+                screen.show_file(path, [unshowable_file_note(difference, patch.incomplete_reason)])
             return
-        now = await self._review.current_file(file)
+        now = await self._review.reviewed_file_on_disk(file)
         folded = next((one.fold_reason for one in changes.files if one.difference.path == path), "")
         folded = "" if path in self._unfolded_files else folded or fold_reason_of_content(file)
         hunks = [one for one in file.hunks if not (self._hides_spacing and one.is_spacing)]
-        shown = ShownFile(
+        shown = ShownReviewFile(
             file=file,
             conflicts={
                 one.key: why
                 for one in hunks
-                if (why := now.conflict(one) if isinstance(now, CurrentFile) else now)
+                if (why := now.hunk_conflict_reason(one) if isinstance(now, ReviewedFileOnDisk) else now)
             },
             fold_reason=folded,
             hidden_hunk_count=len(file.hunks) - len(hunks),
@@ -139,28 +139,28 @@ class ReviewDesk:
             return
         decided = self._review.decisions
         first = self._first_undecided_block(shown, decided) if screen.hunk == "" else ""
-        page = fill_page(files, decided, page_rows=screen.page_rows, count_rows=screen.count_rows)
+        page = fill_review_page(files, decided, page_rows=screen.page_rows, count_rows=screen.count_rows)
         screen.show_file(path, page.blocks, cursor or first, following=page.following)
 
     async def _files_on_page(
-        self, screen: ReviewScreen, changes: ReviewedChanges, shown: ShownFile
-    ) -> list[ShownFile]:
+        self, screen: ReviewScreen, changes: ReviewedChanges, shown: ShownReviewFile
+    ) -> list[ShownReviewFile]:
         """Returns the selected file and as many of the next ones as may be visible below it, wrapping around after the
         last."""
         files, decided = [shown], self._review.decisions
         index = [one.difference.path for one in changes.files].index(shown.file.path)
-        left = screen.page_rows - screen.count_rows(file_blocks(shown, decided))
+        left = screen.page_rows - screen.count_rows(selected_file_blocks(shown, decided))
         for listed in (*changes.files[index + 1 :], *changes.files[:index]):
-            if left < _MIN_FOLLOWING_ROWS:
+            if left < _MIN_ROWS_FOR_NEXT_FILES:
                 break
             file = await asyncio.to_thread(changes.file, listed.difference.path)
             if file is not None:
                 folded = listed.fold_reason or fold_reason_of_content(file)
-                files.append(ShownFile(file=file, conflicts={}, fold_reason=folded, hunks=file.hunks))
+                files.append(ShownReviewFile(file=file, conflicts={}, fold_reason=folded, hunks=file.hunks))
                 left -= 1 + screen.count_rows(following_file_blocks(files[-1], decided, left))
         return files
 
-    def _first_undecided_block(self, shown: ShownFile, decided: Decisions) -> str:
+    def _first_undecided_block(self, shown: ShownReviewFile, decided: ReviewDecisions) -> str:
         """Returns the id of the first undecided hunk's block, where the cursor starts; empty if all hunks
         are decided."""
         if shown.fold_reason or not (decided.kept or decided.remarks or self._undoable_decisions):
@@ -168,11 +168,11 @@ class ReviewDesk:
         left = self._undecided_hunks(shown, decided)
         return left[0].key if left else ""
 
-    def _undecided_hunks(self, shown: ShownFile, decided: Decisions) -> list[ReviewedHunk]:
+    def _undecided_hunks(self, shown: ShownReviewFile, decided: ReviewDecisions) -> list[ReviewedHunk]:
         return [
             one
             for one in shown.hunks
-            if not is_decided(one, shown.file.taken_back_hunks, decided.kept, decided.remarks)
+            if not is_hunk_decided(one, shown.file.taken_back_hunks, decided.kept, decided.remarks)
         ]
 
     # Requests
@@ -226,20 +226,20 @@ class ReviewDesk:
 
     async def _switch_scope(self, screen: ReviewScreen, step: int) -> None:
         scope = self._comparison.scope
-        if scope in (STAGED_SCOPE, PROPOSED_SCOPE):
-            screen.show_note(_NO_OTHER_SCOPE_TEXT)
+        if scope in (STAGED_REVIEW_SCOPE, PROPOSED_REVIEW_SCOPE):
+            screen.show_note(_NO_OTHER_REVIEW_SCOPE_TEXT)
             return
         at = REVIEW_SCOPES.index(scope) if scope in REVIEW_SCOPES else -step
-        self._comparison.compare_with(REVIEW_SCOPES[(at + step) % len(REVIEW_SCOPES)])
+        self._comparison.set_review_scope(REVIEW_SCOPES[(at + step) % len(REVIEW_SCOPES)])
         screen.show_view(await self._load_view())
 
     async def _switch_prompt(self, screen: ReviewScreen, *, is_older: bool) -> None:
         shown = self._comparison.changes.differences if self._comparison.changes is not None else None
-        if self._comparison.scope in (STAGED_SCOPE, PROPOSED_SCOPE):
-            screen.show_note(_NO_OTHER_SCOPE_TEXT)
+        if self._comparison.scope in (STAGED_REVIEW_SCOPE, PROPOSED_REVIEW_SCOPE):
+            screen.show_note(_NO_OTHER_REVIEW_SCOPE_TEXT)
             return
         if self._comparison.scope != "prompt":
-            self._comparison.compare_with("prompt")
+            self._comparison.set_review_scope("prompt")
         elif shown is not None:
             other = shown.older if is_older else shown.newer
             if other is None:
@@ -249,14 +249,14 @@ class ReviewDesk:
                     else "the last prompt that changed files"
                 )
                 return
-            self._comparison.compare_with("prompt", other)
+            self._comparison.set_review_scope("prompt", other)
         screen.show_view(await self._load_view())
 
     # Decisions
 
     async def _apply_file(self, screen: ReviewScreen, path: str) -> None:
         """Applies one file of a helper's staged changes, the one under the cursor; the other files stay staged."""
-        if not isinstance(self._review, StagedReview) or not path:
+        if not isinstance(self._review, StagedChangesReview) or not path:
             screen.show_note("only staged changes can be applied; these are already written")
             return
         told = await self._review.apply_file(path)
@@ -311,7 +311,7 @@ class ReviewDesk:
         return undo
 
     async def _comment_on_hunk(
-        self, shown: ShownFile, hunk: ReviewedHunk
+        self, shown: ShownReviewFile, hunk: ReviewedHunk
     ) -> Callable[[], Awaitable[None]] | None:
         """Asks the user for a comment on a hunk and stores it; an empty text removes the comment."""
         old = next((one for one in self._review.decisions.remarks if one.key == hunk.key), None)
@@ -321,7 +321,9 @@ class ReviewDesk:
             return None
         if old is not None:
             self._review.close_remarks(frozenset((old.id,)))
-        new: Remark | None = await self._review.add_remark(shown.file, hunk, text) if text.strip() else None
+        new: ReviewRemark | None = (
+            await self._review.add_remark(shown.file, hunk, text) if text.strip() else None
+        )
         self.has_new_remark = True
 
         async def undo() -> None:
@@ -369,7 +371,7 @@ class ReviewDesk:
         """Computes the changes again after an edit, shows the file, and returns the key of the hunk that now has the
         edited line."""
         screen.show_view(msgspec.structs.replace(await self._load_view(), first_file=path))
-        file = await self._comparison.read_file(path)
+        file = await self._comparison.read_reviewed_file(path)
         hunks = file.hunks if file is not None else ()
         key = next(
             (one.key for one in hunks if one.first_line <= line <= one.last_line or one.kind == "file"), ""
@@ -394,7 +396,7 @@ class ReviewDesk:
         await self._update_progress(screen)
         if following and not shown.fold_reason:
             return
-        other = await self._comparison.next_open_file(path)
+        other = await self._comparison.next_undecided_file(path)
         if other and other != path:
             screen.go_to_file(other)
             await self._show_file(screen, other)
@@ -404,7 +406,7 @@ class ReviewDesk:
     async def _update_progress(self, screen: ReviewScreen) -> None:
         """Updates in the file list how many hunks of each file are decided."""
         if self._comparison.changes is not None:
-            files = await self._comparison.file_rows(counts_decided=bool(self._undoable_decisions))
+            files = await self._comparison.changed_file_rows(counts_decided=bool(self._undoable_decisions))
             screen.show_view(msgspec.structs.replace(screen.view, files=files, first_file=""), is_new=False)
 
     async def _undo_decision(self, screen: ReviewScreen, path: str, block_id: str) -> None:
@@ -449,7 +451,7 @@ class ReviewDesk:
         if not self._review.decisions.remarks:
             screen.show_note("no comments to send")
             return
-        if self._comparison.scope == PROPOSED_SCOPE:
+        if self._comparison.scope == PROPOSED_REVIEW_SCOPE:
             screen.show_note("n denies the call with your comments")
             return
         self.is_sending = True
@@ -458,7 +460,7 @@ class ReviewDesk:
     # Files
 
     async def _open_editor(self, screen: ReviewScreen, path: str, block_id: str) -> None:
-        file = self._comparison.find_file(path)
+        file = self._comparison.find_changed_file(path)
         if file is None or self._comparison.changes is None:
             return
         if not file.absolute_path or not exists(Path(file.absolute_path)):
@@ -470,7 +472,7 @@ class ReviewDesk:
             return
         hunks = (
             self._shown_file.hunks_of_block(block_id)
-            if self._shown_file is not None and block_id != FOLD_BLOCK_ID
+            if self._shown_file is not None and block_id != FOLDED_FILE_BLOCK_ID
             else ()
         )
         line = screen.line or next((one.first_line for one in hunks if one.first_line), 0)
@@ -481,7 +483,7 @@ class ReviewDesk:
         screen.show_view(await self._load_view())
 
     async def _copy_file_patch(self, screen: ReviewScreen, path: str) -> None:
-        file = self._comparison.find_file(path)
+        file = self._comparison.find_changed_file(path)
         if file is None or self._comparison.changes is None:
             return
         patch = await asyncio.to_thread(self._comparison.changes.differences.patch, path)

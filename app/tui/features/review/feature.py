@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
+from app.tui.feature import FeatureServices, TuiFeature
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
-    from app.tui.features.review.page import ReviewPage
+    from app.tui.features.review.page import ChangeReviewPage
 
 
-class ReviewFeature(Feature["ReviewPage"]):
-    slash_commands: Sequence[SlashCommand["ReviewPage"]] = (
+class ReviewFeature(TuiFeature["ChangeReviewPage"]):
+    slash_commands: Sequence[SlashCommand["ChangeReviewPage"]] = (
         SlashCommand(
             name="review-changes",
             hint="[prompt|session|git|entry]",
@@ -26,22 +26,22 @@ class ReviewFeature(Feature["ReviewPage"]):
             run=lambda page, text: page.open(text or "session"),
         ),
     )
-    keys: Sequence[PageKey["ReviewPage"]] = (
+    keys: Sequence[PageKey["ChangeReviewPage"]] = (
         PageKey(
             id="app.review.show",
             keys="alt+g",
             help="Review what the last prompt changed in files",
-            run_key=lambda page: page.open("prompt"),
+            run_key_action=lambda page: page.open("prompt"),
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "ReviewPage":
-        from app.tui.features.review.page import ReviewPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "ChangeReviewPage":
+        from app.tui.features.review.page import ChangeReviewPage  # noqa: PLC0415  (when it is first used)
 
-        return ReviewPage(
+        return ChangeReviewPage(
             screen.session, screen.ask, screen.show_message, screen.copy, open_in_editor=screen.edit_file
         )
 
 
-REVIEW = ReviewFeature()
-FEATURES = (REVIEW,)
+REVIEW_FEATURE = ReviewFeature()
+TUI_FEATURES = (REVIEW_FEATURE,)

@@ -4,21 +4,27 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from app.undo.change_lists import FileDifference
-from app.undo.review.review_records import Decisions, Remark
+from app.undo.change_lists import ChangedFileRow
+from app.undo.review.review_records import ReviewDecisions, ReviewRemark
 from app.undo.review.reviewed_files import ReviewedFile, ReviewedHunk
-from tools.amounts import format_changed_lines
 from tools.edits.diffs import DIFF_CONTEXT_LINES
-from tools.results import Block as CardPart
-from tools.results import Card, DiffBlock, TextBlock
-from tools.text import escape_controls, one_line
-from widgets.transcript.blocks import Block, CustomBlock, CustomKind, NoteBlock, NoteKind
+from tools.number_formatting import format_changed_lines
+from tools.text_sanitizing import escape_controls, one_line
+from tools.tool_result_values import Block as CardPart
+from tools.tool_result_values import Card, DiffBlock, TextBlock
+from widgets.transcript.transcript_blocks import (
+    AppNoteBlock,
+    AppNoteKind,
+    Block,
+    CustomBlock,
+    CustomBlockKind,
+)
 
-FOLD_BLOCK_ID = "fold"
+FOLDED_FILE_BLOCK_ID = "fold"
 """The id of the block that stands for all hunks of a folded file."""
 
 
-class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
+class ShownReviewFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file as the review desk shows it: its hunks, conflicts, and the reason if it is folded."""
 
     file: ReviewedFile
@@ -39,18 +45,20 @@ class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the hunks that a block of the review desk shows: one, or all of a folded file."""
         return (
             self.hunks
-            if block_id == FOLD_BLOCK_ID
+            if block_id == FOLDED_FILE_BLOCK_ID
             else tuple(one for one in self.hunks if one.key == block_id)
         )
 
 
-def is_decided(
-    hunk: ReviewedHunk, taken: frozenset[str], kept: frozenset[str], remarks: Sequence[Remark]
+def is_hunk_decided(
+    hunk: ReviewedHunk, taken: frozenset[str], kept: frozenset[str], remarks: Sequence[ReviewRemark]
 ) -> bool:
     return hunk.key in taken or hunk.key in kept or any(one.key == hunk.key for one in remarks)
 
 
-def file_blocks(shown: ShownFile, decided: Decisions, *, context: int = DIFF_CONTEXT_LINES) -> list[Block]:
+def selected_file_blocks(
+    shown: ShownReviewFile, decided: ReviewDecisions, *, context: int = DIFF_CONTEXT_LINES
+) -> list[Block]:
     """Returns the blocks of the file selected on the review desk, with up to `context` unchanged lines around each
     hunk."""
     if shown.fold_reason:
@@ -61,20 +69,22 @@ def file_blocks(shown: ShownFile, decided: Decisions, *, context: int = DIFF_CON
     ]
     if not blocks:
         count = "1 change" if shown.hidden_hunk_count == 1 else f"{shown.hidden_hunk_count} changes"
-        blocks = [NoteBlock(id="hidden", text=f"{count} of whitespace hidden; w shows them.")]
+        blocks = [AppNoteBlock(id="hidden", text=f"{count} of whitespace hidden; w shows them.")]
     if shown.text_below:
-        blocks.append(NoteBlock(id="words", text=escape_controls(shown.text_below), kind=NoteKind.WARNING))
+        blocks.append(
+            AppNoteBlock(id="words", text=escape_controls(shown.text_below), kind=AppNoteKind.WARNING)
+        )
     return blocks
 
 
 def following_file_blocks(
-    shown: ShownFile, decided: Decisions, lines: int, *, context: int = DIFF_CONTEXT_LINES
+    shown: ShownReviewFile, decided: ReviewDecisions, lines: int, *, context: int = DIFF_CONTEXT_LINES
 ) -> list[Block]:
     """Returns the first blocks of a file below the selected one, with at most `lines` lines of its hunks. The first
     block is titled with the path."""
     path, is_first = shown.file.path, True
     blocks: list[Block] = []
-    for block in file_blocks(shown, decided, context=context):
+    for block in selected_file_blocks(shown, decided, context=context):
         if lines <= 0:
             break
         if isinstance(block, CustomBlock):
@@ -96,7 +106,9 @@ def _cut_part(part: CardPart, lines: int) -> CardPart:
     return msgspec.structs.replace(part, diff="\n".join(part.diff.split("\n", lines + 1)[: lines + 1]))
 
 
-def _hunk_block(shown: ShownFile, hunk: ReviewedHunk, decided: Decisions, patch: str) -> CustomBlock:
+def _hunk_block(
+    shown: ShownReviewFile, hunk: ReviewedHunk, decided: ReviewDecisions, patch: str
+) -> CustomBlock:
     conflict = shown.conflicts.get(hunk.key, "")
     label, tone = _decision_label(shown.file, hunk, decided.kept, conflict)
     remarks = [one for one in decided.remarks if one.key == hunk.key]
@@ -112,7 +124,7 @@ def _hunk_block(shown: ShownFile, hunk: ReviewedHunk, decided: Decisions, patch:
     parts += [TextBlock(text=f"❯ {remark.text.strip()}") for remark in remarks]
     return CustomBlock(
         id=hunk.key,
-        kind=CustomKind.HUNK,
+        kind=CustomBlockKind.HUNK,
         card=Card(
             title=_hunk_title(hunk), summary=" · ".join(word for word in words if word), blocks=tuple(parts)
         ),
@@ -123,12 +135,12 @@ def _hunk_block(shown: ShownFile, hunk: ReviewedHunk, decided: Decisions, patch:
 
 def _decision_label(
     file: ReviewedFile, hunk: ReviewedHunk, kept: frozenset[str], conflict: str
-) -> tuple[str, NoteKind | None]:
+) -> tuple[str, AppNoteKind | None]:
     if hunk.key in file.taken_back_hunks:
-        return "reverted", NoteKind.WARNING
+        return "reverted", AppNoteKind.WARNING
     if hunk.key in kept:
-        return "kept", NoteKind.SUCCESS
-    return (conflict, NoteKind.ERROR) if conflict else ("", None)
+        return "kept", AppNoteKind.SUCCESS
+    return (conflict, AppNoteKind.ERROR) if conflict else ("", None)
 
 
 def _hunk_title(hunk: ReviewedHunk) -> str:
@@ -141,20 +153,20 @@ def _hunk_title(hunk: ReviewedHunk) -> str:
     )
 
 
-def _folded_file_block(shown: ShownFile, kept: frozenset[str]) -> CustomBlock:
+def _folded_file_block(shown: ShownReviewFile, kept: frozenset[str]) -> CustomBlock:
     keys = shown.hunk_keys
     decided = (
-        ("reverted", NoteKind.WARNING)
+        ("reverted", AppNoteKind.WARNING)
         if keys <= shown.file.taken_back_hunks
-        else ("kept", NoteKind.SUCCESS)
+        else ("kept", AppNoteKind.SUCCESS)
         if keys <= kept
         else ("", None)
     )
     added, removed = sum(one.added for one in shown.hunks), sum(one.removed for one in shown.hunks)
     count = f"{len(shown.hunks)} hunk{'' if len(shown.hunks) == 1 else 's'}"
     return CustomBlock(
-        id=FOLD_BLOCK_ID,
-        kind=CustomKind.HUNK,
+        id=FOLDED_FILE_BLOCK_ID,
+        kind=CustomBlockKind.HUNK,
         card=Card(
             title=f"Folded: {shown.fold_reason}",
             summary=f"{count} · {format_changed_lines(added, removed)}",
@@ -165,13 +177,13 @@ def _folded_file_block(shown: ShownFile, kept: frozenset[str]) -> CustomBlock:
     )
 
 
-def no_content_note(difference: FileDifference, why: str) -> NoteBlock:
+def unshowable_file_note(difference: ChangedFileRow, why: str) -> AppNoteBlock:
     """Returns a note for a changed file whose content the review desk cannot show."""
     words = " · ".join(word for word in (difference.deed, difference.why, difference.changed_by) if word)
-    return NoteBlock(
+    return AppNoteBlock(
         id="nothing",
         text="\n".join(
             word for word in (f"{difference.path} · {words}", why if why != difference.why else "") if word
         ),
-        kind=NoteKind.INFO,
+        kind=AppNoteKind.INFO,
     )

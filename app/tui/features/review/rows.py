@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from widgets.line import cells
-from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
+from widgets.lists.list_rows import ListRow, RowBadge, RowTone, make_column_heads
+from widgets.row_builder import cells
 from widgets.screens.screen_parts import KeyHint
 from widgets.transcript.leaves.safe_text import cut_end_to_fit
 
-_MAX_PATH_CELLS = 56
-_MIN_CELLS_FOR_BARS = 100
-_BAR_CELLS = 12
-_PROGRESS_HEAD = "done"
+_MAX_REVIEW_PATH_CELLS = 56
+_MIN_CELLS_FOR_CHANGED_LINES_BARS = 100
+_CHANGED_LINES_BAR_CELLS = 12
+_DECIDED_COLUMN_HEAD = "done"
 
 
-class FileRow(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewDeskFileRow(msgspec.Struct, frozen=True, kw_only=True):
     """A changed file in the list of the review desk: its kind of change, counts of lines, and how much is decided."""
 
     path: str
@@ -38,12 +38,12 @@ class FileRow(msgspec.Struct, frozen=True, kw_only=True):
         return f"−{self.removed_lines:,}" if self.removed_lines else ""
 
 
-class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewDeskContent(msgspec.Struct, frozen=True, kw_only=True):
     """The content of the review desk: its title, the changed files, and the answers if it shows what a question is
     about."""
 
     title: str
-    files: tuple[FileRow, ...]
+    files: tuple[ReviewDeskFileRow, ...]
     note: str = ""
     empty_text: str = "no changed files"
     first_file: str = ""
@@ -54,11 +54,11 @@ class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
     """Labels of yes, always and no, where the desk shows what a question is about; an empty one is no answer here."""
 
 
-_APPLY_ACTION = "app.review.apply"
-HINTS = (
+_APPLY_REVIEW_ACTION = "app.review.apply"
+REVIEW_KEY_HINTS = (
     KeyHint("space", "keep", 9, "app.review.keep"),
     KeyHint("x", "revert", 9, "app.review.takeBack"),
-    KeyHint("a", "apply file", 9, _APPLY_ACTION),
+    KeyHint("a", "apply file", 9, _APPLY_REVIEW_ACTION),
     KeyHint("c", "comment", 8, "app.review.comment"),
     KeyHint("u", "undo", 7, "app.review.undo"),
     KeyHint("j/k", "hunk", 8, "app.review.next/app.review.previous"),
@@ -74,29 +74,29 @@ HINTS = (
 )
 
 
-_QUESTION_HINTS = (
+_REVIEW_QUESTION_KEY_HINTS = (
     KeyHint("x", "exclude", 8, "app.review.takeBack"),
     KeyHint("e", "edit", 8, "app.review.edit"),
     KeyHint("c", "comment", 8, "app.review.comment"),
     KeyHint("space", "include", 5, "app.review.keep"),
 )
 """Of changes that are not made yet."""
-_QUESTION_ACTIONS = {hint.id for hint in _QUESTION_HINTS}
-_ACTIONS_WITHOUT_QUESTION = {
+_REVIEW_QUESTION_ACTIONS = {hint.id for hint in _REVIEW_QUESTION_KEY_HINTS}
+_REVIEW_ACTIONS_WITHOUT_QUESTION = {
     "app.review.scope",
     "app.review.older/app.review.newer",
     "app.review.copy/app.review.copyAll",
 }
-_ACTIONS_WITHOUT_FILES = {"app.review.scope", "app.review.older/app.review.newer", "tui.select.cancel"}
+_REVIEW_ACTIONS_WITHOUT_FILES = {"app.review.scope", "app.review.older/app.review.newer", "tui.select.cancel"}
 
 
-def key_hints(view: ReviewView) -> list[KeyHint]:
+def review_key_hints(view: ReviewDeskContent) -> list[KeyHint]:
     """Returns the key hints of the review desk; those for a file only if there is one."""
     hints = [
         hint
-        for hint in HINTS
-        if (view.files or hint.id in _ACTIONS_WITHOUT_FILES)
-        and (hint.id != _APPLY_ACTION or view.applies_files)
+        for hint in REVIEW_KEY_HINTS
+        if (view.files or hint.id in _REVIEW_ACTIONS_WITHOUT_FILES)
+        and (hint.id != _APPLY_REVIEW_ACTION or view.applies_files)
     ]
     if not any(view.answers):
         return hints
@@ -107,12 +107,16 @@ def key_hints(view: ReviewView) -> list[KeyHint]:
     ]
     return [
         *asked,
-        *_QUESTION_HINTS,
-        *(hint for hint in hints if hint.id not in _ACTIONS_WITHOUT_QUESTION | _QUESTION_ACTIONS),
+        *_REVIEW_QUESTION_KEY_HINTS,
+        *(
+            hint
+            for hint in hints
+            if hint.id not in _REVIEW_ACTIONS_WITHOUT_QUESTION | _REVIEW_QUESTION_ACTIONS
+        ),
     ]
 
 
-def fitted_title(view: ReviewView, note: str, width: int) -> str:
+def fit_review_title(view: ReviewDeskContent, note: str, width: int) -> str:
     """Returns the review desk's title, cut so that the note beside it has room."""
     return cut_end_to_fit(view.title, max(24, width - cells(note) - 10))
 
@@ -130,25 +134,25 @@ class _Columns(msgspec.Struct, frozen=True, kw_only=True):
     """The changed lines of the file with the longest bar."""
 
 
-def _columns_of(view: ReviewView, width: int) -> _Columns:
+def _columns_of(view: ReviewDeskContent, width: int) -> _Columns:
     def widest(head: str, texts: Sequence[str]) -> int:
         most = max(map(cells, texts), default=0)
         return max(most, cells(head)) if most else 0
 
     files = view.files
     figures = [file.added_lines + file.removed_lines for file in files]
-    has_bars = width >= _MIN_CELLS_FOR_BARS and len([lines for lines in figures if lines]) > 1
+    has_bars = width >= _MIN_CELLS_FOR_CHANGED_LINES_BARS and len([lines for lines in figures if lines]) > 1
     return _Columns(
-        progress=widest(_PROGRESS_HEAD, [file.progress for file in files]),
+        progress=widest(_DECIDED_COLUMN_HEAD, [file.progress for file in files]),
         change=widest("change", [file.change for file in files]),
         added=widest("+", [file.added for file in files]),
         removed=widest("−", [file.removed for file in files]),
-        bar=_BAR_CELLS if has_bars else 0,
+        bar=_CHANGED_LINES_BAR_CELLS if has_bars else 0,
         most_lines=max(figures, default=0),
     )
 
 
-def list_heads(view: ReviewView, width: int) -> ListRow | None:
+def review_list_heads(view: ReviewDeskContent, width: int) -> ListRow | None:
     """Returns the column heads for the review desk's list of files; None for a single file, which needs none."""
     if len(view.files) < 2:
         return None
@@ -156,7 +160,7 @@ def list_heads(view: ReviewView, width: int) -> ListRow | None:
     badges = [
         f"{head:<{room}}" if head != "+" and head != "−" else f"{head:>{room}}"
         for head, room in (
-            (_PROGRESS_HEAD, columns.progress),
+            (_DECIDED_COLUMN_HEAD, columns.progress),
             ("change", columns.change),
             ("+", columns.added),
             ("−", columns.removed),
@@ -167,28 +171,28 @@ def list_heads(view: ReviewView, width: int) -> ListRow | None:
     return make_column_heads("File", badges=badges, detail="note" if any(map(_detail, view.files)) else "")
 
 
-def list_rows(view: ReviewView, width: int) -> list[ListRow]:
+def review_list_rows(view: ReviewDeskContent, width: int) -> list[ListRow]:
     """Returns the rows of the review desk's list of files with aligned columns: how much is decided, the kind of
     change, lines added and removed, and on wide pages both as a bar."""
     columns = _columns_of(view, width)
     return [_list_row(file, columns) for file in view.files]
 
 
-def _list_row(file: FileRow, columns: _Columns) -> ListRow:
-    tones: dict[str, Tone] = {"new": "success", "removed": "error"}
-    badges = [Badge(text=f"{file.progress:<{columns.progress}}")] if columns.progress else []
-    badges += [Badge(text=f"{file.change:<{columns.change}}", tone=tones.get(file.change, "muted"))]
-    badges += [Badge(text=f"{file.added:>{columns.added}}", tone="success")] if columns.added else []
-    badges += [Badge(text=f"{file.removed:>{columns.removed}}", tone="error")] if columns.removed else []
+def _list_row(file: ReviewDeskFileRow, columns: _Columns) -> ListRow:
+    tones: dict[str, RowTone] = {"new": "success", "removed": "error"}
+    badges = [RowBadge(text=f"{file.progress:<{columns.progress}}")] if columns.progress else []
+    badges += [RowBadge(text=f"{file.change:<{columns.change}}", tone=tones.get(file.change, "muted"))]
+    badges += [RowBadge(text=f"{file.added:>{columns.added}}", tone="success")] if columns.added else []
+    badges += [RowBadge(text=f"{file.removed:>{columns.removed}}", tone="error")] if columns.removed else []
     badges += _bar(file, columns) if columns.bar else []
     return ListRow(id=file.path, title=file.path, detail=_detail(file), badges=tuple(badges))
 
 
-def _detail(file: FileRow) -> str:
+def _detail(file: ReviewDeskFileRow) -> str:
     return " · ".join(word for word in (file.changed_by, file.why) if word)
 
 
-def _bar(file: FileRow, columns: _Columns) -> list[Badge]:
+def _bar(file: ReviewDeskFileRow, columns: _Columns) -> list[RowBadge]:
     """Returns the badges that draw a file's bar: as long as its changed lines are in proportion to the file with the
     most."""
     scale = columns.bar / columns.most_lines
@@ -198,11 +202,11 @@ def _bar(file: FileRow, columns: _Columns) -> list[Badge]:
     removed = min(removed, columns.bar - min(added, columns.bar - 1)) if removed else 0
     added = min(added, columns.bar - removed)
     return [
-        Badge(text="━" * added, tone="success"),
-        Badge(text="━" * removed, tone="error", gap=0),
-        Badge(text=" " * (columns.bar - added - removed), gap=0),
+        RowBadge(text="━" * added, tone="success"),
+        RowBadge(text="━" * removed, tone="error", gap=0),
+        RowBadge(text=" " * (columns.bar - added - removed), gap=0),
     ]
 
 
-def title_cells(view: ReviewView) -> int:
-    return min(_MAX_PATH_CELLS, max((cells(file.path) for file in view.files), default=0))
+def title_cells(view: ReviewDeskContent) -> int:
+    return min(_MAX_REVIEW_PATH_CELLS, max((cells(file.path) for file in view.files), default=0))

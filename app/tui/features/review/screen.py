@@ -12,29 +12,29 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from app.tui.features.review.rows import (
-    ReviewView,
-    fitted_title,
-    key_hints,
-    list_heads,
-    list_rows,
+    ReviewDeskContent,
+    fit_review_title,
+    review_key_hints,
+    review_list_heads,
+    review_list_rows,
     title_cells,
 )
-from widgets.key_table import Key, KeyTable
-from widgets.lists.filtering import MatchedRow
-from widgets.lists.row_list import MIN_TERMINAL_ROWS_FOR_HEADS, RowList
-from widgets.screens.block import BlockKeyboard, BlockView, SearchableScreen
-from widgets.screens.requests import ScreenRequest
+from widgets.key_table import KeyTable, KeyTableRow
+from widgets.lists.row_filter import MatchedListRow
+from widgets.lists.row_list import MIN_TERMINAL_ROWS_FOR_COLUMN_HEADS, RowList
+from widgets.screens.block import BlockScreenKeyboard, SearchableTranscriptScreen, SingleBlockTranscript
 from widgets.screens.screen_parts import KeyHints, RuleTitle
-from widgets.transcript.block_items import make_items
-from widgets.transcript.blocks import Block, NoteBlock
-from widgets.transcript.column import Column
-from widgets.transcript.item import Item
-from widgets.transcript.leaves.diff_leaf import DiffLeaf, line_number_at
+from widgets.screens.screen_request import ScreenRequest
+from widgets.transcript.block_item import BlockItem
+from widgets.transcript.block_items import make_transcript_items
+from widgets.transcript.block_stack import BlockStack
+from widgets.transcript.leaves.diff_leaf import DiffLeaf, diff_line_number_at
+from widgets.transcript.transcript_blocks import AppNoteBlock, Block
 from widgets.transcript.view import Transcript
 
-_MEASURED_PAGES = 4
+_MAX_MEASURED_PAGES = 4
 """Blocks of more pages are not measured: they do not fit in any case."""
-_LIST_HEIGHT_DIVISOR = 4
+_REVIEW_FILE_LIST_HEIGHT_DIVISOR = 4
 """The list has at most one fourth of the height."""
 
 ReviewAction = Literal[
@@ -43,12 +43,12 @@ ReviewAction = Literal[
 ]  # fmt: skip
 
 
-class HunkKeyboard(BlockKeyboard):
+class ReviewHunkKeyboard(BlockScreenKeyboard):
     """The keys for the hunks on the review desk: paging continues into the next file, and the cursor is always on a
     hunk."""
 
     @property
-    def item(self) -> Item:
+    def item(self) -> BlockItem:
         return self.column.find(self.cursor) or self.column.items[0]
 
     def begin(self) -> None:
@@ -71,17 +71,19 @@ class HunkKeyboard(BlockKeyboard):
     def page(self, direction: int) -> None:
         viewport = self.viewport
         screen = self.widget.screen
-        end = screen.end_of_file if isinstance(screen, ReviewScreen) else self.column.heights.total
+        end = (
+            screen.selected_file_row_count if isinstance(screen, ReviewScreen) else self.column.heights.total
+        )
         is_at_end = viewport.top >= end - viewport.height
         if direction > 0 and is_at_end and isinstance(screen, ReviewScreen):
-            screen.step_file(1)
+            screen.select_adjacent_file(1)
         elif direction < 0 and viewport.top <= 0 and isinstance(screen, ReviewScreen):
-            screen.step_file(-1)
+            screen.select_adjacent_file(-1)
         else:
             super().page(direction)
 
 
-class ReviewScreen(SearchableScreen):
+class ReviewScreen(SearchableTranscriptScreen):
     """The screen of the review desk: a list of changed files, and below it the hunks of the selected file."""
 
     AUTO_FOCUS: ClassVar[str | None] = "Transcript"
@@ -96,11 +98,13 @@ class ReviewScreen(SearchableScreen):
             self.path = path
             self.hunk = hunk
 
-    def __init__(self, view: ReviewView) -> None:
-        super().__init__(HunksView(NoteBlock(id="nothing", text="" if view.files else view.empty_text)))
+    def __init__(self, view: ReviewDeskContent) -> None:
+        super().__init__(
+            ReviewHunksView(AppNoteBlock(id="nothing", text="" if view.files else view.empty_text))
+        )
         self.view = view
         self.files = RowList(
-            list_rows(view, 0), empty=view.empty_text, title_cells=title_cells(view), id="files"
+            review_list_rows(view, 0), empty=view.empty_text, title_cells=title_cells(view), id="files"
         )
         self._separator = RuleTitle(id="between")
         self._shown_path = ""
@@ -125,7 +129,7 @@ class ReviewScreen(SearchableScreen):
         return cursor if self._shown_path == self.path and cursor not in self._following else ""
 
     @property
-    def end_of_file(self) -> int:
+    def selected_file_row_count(self) -> int:
         """The number of rows that the selected file's hunks take."""
         heights, count = self.transcript.column.heights, len(self._hunks)
         return heights.top_of_block(count) if self._following and count else heights.total
@@ -138,10 +142,10 @@ class ReviewScreen(SearchableScreen):
     def count_rows(self, blocks: Sequence[Block]) -> int:
         """Returns the rows that blocks would take; only an estimate where they are much more than a page."""
         shown = self.transcript.column
-        column = Column()
+        column = BlockStack()
         column.expansion, column.width = shown.expansion, shown.width
-        column.replace(make_items(blocks))
-        if column.heights.total < _MEASURED_PAGES * self.page_rows:
+        column.replace(make_transcript_items(blocks))
+        if column.heights.total < _MAX_MEASURED_PAGES * self.page_rows:
             for index in range(len(column)):
                 column.measure(index)
         return column.heights.total
@@ -153,16 +157,18 @@ class ReviewScreen(SearchableScreen):
         rows = self.transcript.viewport.rows
         if rows and rows[0].item.block.id == self._keyboard.cursor:
             shown = ((row.leaf, row.row) for row in rows if self.transcript.viewport.top > 1)
-            return next((line_number_at(leaf, row) for leaf, row in shown if isinstance(leaf, DiffLeaf)), 0)
+            return next(
+                (diff_line_number_at(leaf, row) for leaf, row in shown if isinstance(leaf, DiffLeaf)), 0
+            )
         return 0
 
     @property
-    def _keyboard(self) -> HunkKeyboard:
+    def _keyboard(self) -> ReviewHunkKeyboard:
         keyboard = self.transcript.keyboard
-        assert isinstance(keyboard, HunkKeyboard)
+        assert isinstance(keyboard, ReviewHunkKeyboard)
         return keyboard
 
-    def show_view(self, view: ReviewView, *, is_new: bool = True) -> None:
+    def show_view(self, view: ReviewDeskContent, *, is_new: bool = True) -> None:
         """Shows another comparison on the review desk, or newer figures of the same; the cursor stays on its file."""
         keep, self.view = view.first_file or self.path, view
         self.files.empty_text, self.files.title_cells = view.empty_text, title_cells(view)
@@ -171,9 +177,9 @@ class ReviewScreen(SearchableScreen):
         if is_new:
             self._note = ""
             self._shown_path = ""
-            self.query_one("#keys", KeyHints).show(key_hints(view))
+            self.query_one("#keys", KeyHints).show(review_key_hints(view))
             if not view.files:
-                self._replace_blocks((NoteBlock(id="nothing", text=view.empty_text),))
+                self._replace_blocks((AppNoteBlock(id="nothing", text=view.empty_text),))
             elif self.path == keep:  # the list sends no message if its cursor did not move
                 self.request_action("file")
         self._announce_hunk()
@@ -227,7 +233,7 @@ class ReviewScreen(SearchableScreen):
         self._note = note
         self._announce_hunk()
 
-    def step_hunk(self, delta: int) -> None:
+    def move_to_adjacent_hunk(self, delta: int) -> None:
         """Moves the review cursor to the next or previous hunk, continuing into the next file."""
         at = self._hunks.index(self.hunk) + delta if self.hunk in self._hunks else -1
         if 0 <= at < len(self._hunks):
@@ -236,9 +242,9 @@ class ReviewScreen(SearchableScreen):
             self._announce_hunk()
         else:
             self._starts_at_last_hunk = delta < 0 and self.files.index > 0
-            self.step_file(delta)
+            self.select_adjacent_file(delta)
 
-    def step_file(self, delta: int) -> None:
+    def select_adjacent_file(self, delta: int) -> None:
         """Selects the next or previous file of the review."""
         at = self.files.index + delta
         if 0 <= at < len(self.view.files):
@@ -256,7 +262,7 @@ class ReviewScreen(SearchableScreen):
         if self.transcript.finder.is_on:
             self.transcript.finder.step(delta)
         else:
-            self.step_file(delta)
+            self.select_adjacent_file(delta)
 
     def request_action(self, action: ReviewAction) -> None:
         self.post_message(self.ActionRequested(self, action, self.path, self.hunk))
@@ -267,12 +273,12 @@ class ReviewScreen(SearchableScreen):
         self._fit()
         with Vertical(id="sheet"):
             note = self._note_text()
-            yield RuleTitle(fitted_title(self.view, note, self.app.size.width), note, id="title")
+            yield RuleTitle(fit_review_title(self.view, note, self.app.size.width), note, id="title")
             yield self.files
             yield self._separator
             yield self.transcript
             yield self.search_bar
-            yield ClickableHints(key_hints(self.view), id="keys")
+            yield ClickableKeyHints(review_key_hints(self.view), id="keys")
 
     def on_mount(self) -> None:
         self._show_rows(self.path)
@@ -293,12 +299,15 @@ class ReviewScreen(SearchableScreen):
     def _show_rows(self, keep: str) -> None:
         """Shows the list of files with the columns for which there is room; the cursor goes to the file `keep`."""
         width = self.app.size.width
-        self.files.column_heads = list_heads(self.view, width)
-        self.files.show_rows([MatchedRow(row) for row in list_rows(self.view, width)], keep=keep)
+        self.files.column_heads = review_list_heads(self.view, width)
+        self.files.show_rows([MatchedListRow(row) for row in review_list_rows(self.view, width)], keep=keep)
 
     def _fit(self) -> None:
-        most = max(2, self.app.size.height // _LIST_HEIGHT_DIVISOR)
-        heads = self.app.size.height >= MIN_TERMINAL_ROWS_FOR_HEADS and list_heads(self.view, 0) is not None
+        most = max(2, self.app.size.height // _REVIEW_FILE_LIST_HEIGHT_DIVISOR)
+        heads = (
+            self.app.size.height >= MIN_TERMINAL_ROWS_FOR_COLUMN_HEADS
+            and review_list_heads(self.view, 0) is not None
+        )
         self.files.styles.height = max(1, min(most, len(self.view.files))) + heads
         self.files.display = self._separator.display = bool(self.view.files)
 
@@ -306,7 +315,7 @@ class ReviewScreen(SearchableScreen):
         if self.query("#title"):  # a request may be done after the desk was closed
             note = self._note_text()
             self.query_one("#title", RuleTitle).show(
-                title=fitted_title(self.view, note, self.app.size.width), note=note
+                title=fit_review_title(self.view, note, self.app.size.width), note=note
             )
             count = len(self._hunks)
             at = self._hunks.index(self.hunk) + 1 if self.hunk in self._hunks else 0
@@ -346,7 +355,7 @@ class ReviewQuestionScreen(ReviewScreen):
         Binding("n,alt+x", "answer('no')", "Deny", show=False, priority=True, id="app.review.deny"),
     ]
 
-    def __init__(self, view: ReviewView, answer: Callable[[ReviewAnswer], str | None]) -> None:
+    def __init__(self, view: ReviewDeskContent, answer: Callable[[ReviewAnswer], str | None]) -> None:
         """Creates the screen. `answer` returns None if it answered the question, else a text that tells why not."""
         super().__init__(view)
         self._answer = answer
@@ -369,72 +378,72 @@ class ReviewQuestionScreen(ReviewScreen):
             self.show_note(problem)
 
 
-KEYS: KeyTable[ReviewScreen] = KeyTable(
-    Key("app.review.next", "j", "Next hunk", lambda screen: screen.step_hunk(1)),
-    Key("app.review.previous", "k", "Previous hunk", lambda screen: screen.step_hunk(-1)),
-    Key(
+REVIEW_SCREEN_KEYS: KeyTable[ReviewScreen] = KeyTable(
+    KeyTableRow("app.review.next", "j", "Next hunk", lambda screen: screen.move_to_adjacent_hunk(1)),
+    KeyTableRow("app.review.previous", "k", "Previous hunk", lambda screen: screen.move_to_adjacent_hunk(-1)),
+    KeyTableRow(
         "app.review.nextFile", "J,n,right,l,right_square_bracket", "Next file",
         lambda screen: screen.go_to_next_hit_or_file(1),
     ),
-    Key(
+    KeyTableRow(
         "app.review.previousFile", "K,p,N,left,h,left_square_bracket", "Previous file",
         lambda screen: screen.go_to_next_hit_or_file(-1),
     ),
-    Key("app.review.keep", "space", "Keep the hunk", lambda screen: screen.request_action("keep")),
-    Key("app.review.takeBack", "x", "Revert the hunk", lambda screen: screen.request_action("take-back")),
-    Key("app.review.undo", "u", "Undo the last decision", lambda screen: screen.request_action("undo")),
-    Key("app.review.comment", "c", "Comment on the hunk", lambda screen: screen.request_action("comment")),
-    Key(
+    KeyTableRow("app.review.keep", "space", "Keep the hunk", lambda screen: screen.request_action("keep")),
+    KeyTableRow("app.review.takeBack", "x", "Revert the hunk", lambda screen: screen.request_action("take-back")),
+    KeyTableRow("app.review.undo", "u", "Undo the last decision", lambda screen: screen.request_action("undo")),
+    KeyTableRow("app.review.comment", "c", "Comment on the hunk", lambda screen: screen.request_action("comment")),
+    KeyTableRow(
         "app.review.apply", "a", "Apply the file of a helper's changes",
         lambda screen: screen.request_action("apply"),
     ),
-    Key("app.review.send", "s", "Send the comments", lambda screen: screen.request_action("send")),
-    Key("app.review.edit", "e", "Edit the lines of the hunk", lambda screen: screen.request_action("edit")),
-    Key(
+    KeyTableRow("app.review.send", "s", "Send the comments", lambda screen: screen.request_action("send")),
+    KeyTableRow("app.review.edit", "e", "Edit the lines of the hunk", lambda screen: screen.request_action("edit")),
+    KeyTableRow(
         "app.review.ownEditor", "E", "Open the file in your editor",
         lambda screen: screen.request_action("own-editor"),
     ),
-    Key("app.review.unfold", "o", "Open a folded file", lambda screen: screen.request_action("unfold")),
-    Key(
+    KeyTableRow("app.review.unfold", "o", "Open a folded file", lambda screen: screen.request_action("unfold")),
+    KeyTableRow(
 
         "app.review.spacing", "w", "Hide whitespace changes", lambda screen: screen.request_action("spacing"),
     ),
-    Key(
+    KeyTableRow(
         "app.review.scope", "tab", "Compare with: session, prompt, git",
         lambda screen: screen.request_action("scope"),
     ),
-    Key(
+    KeyTableRow(
         "app.review.scopeBack", "shift+tab", "Previous comparison",
         lambda screen: screen.request_action("scope-back"),
     ),
-    Key(
+    KeyTableRow(
         "app.review.older", "less_than_sign,comma", "Previous prompt",
         lambda screen: screen.request_action("older"),
     ),
-    Key(
+    KeyTableRow(
         "app.review.newer", "greater_than_sign,full_stop", "Next prompt",
         lambda screen: screen.request_action("newer"),
     ),
-    Key("app.review.copy", "y", "Copy as a patch", lambda screen: screen.request_action("copy")),
-    Key(
+    KeyTableRow("app.review.copy", "y", "Copy as a patch", lambda screen: screen.request_action("copy")),
+    KeyTableRow(
         "app.review.copyAll", "Y", "Copy all files as one patch",
         lambda screen: screen.request_action("copy-all"),
     ),
 )  # fmt: skip
 
 
-class HunksView(BlockView):
+class ReviewHunksView(SingleBlockTranscript):
     """The transcript widget of the review desk that shows the hunks of the selected file and of those below."""
 
-    BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
+    BINDINGS: ClassVar[list[BindingType]] = REVIEW_SCREEN_KEYS.bindings
 
     def __init__(self, block: Block) -> None:
-        super().__init__(block, keyboard=HunkKeyboard)
+        super().__init__(block, keyboard=ReviewHunkKeyboard)
 
     def action_do(self, id: str) -> object:
         screen = self.screen
-        if id in KEYS and isinstance(screen, ReviewScreen):
-            return KEYS.run_key(id, screen)
+        if id in REVIEW_SCREEN_KEYS and isinstance(screen, ReviewScreen):
+            return REVIEW_SCREEN_KEYS.run_key_action(id, screen)
         return super().action_do(id)
 
     @on(events.MouseDown)
@@ -445,9 +454,9 @@ class HunksView(BlockView):
             screen.move_to_block(row.item.block.id)
 
 
-class ClickableHints(KeyHints):
+class ClickableKeyHints(KeyHints):
     """A line of key hints that can be clicked: a click presses the key."""
 
     def on_click(self, event: events.Click) -> None:
-        if (key := self.key_at(event.x)) is not None:
+        if (key := self.key_at_column(event.x)) is not None:
             self.app.simulate_key(key)

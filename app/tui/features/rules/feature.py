@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
+from app.tui.feature import FeatureServices, TuiFeature
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
-    from app.tui.features.rules.notes import NotesPage
-    from app.tui.features.rules.page import RulesPage
+    from app.tui.features.rules.notes import MemoryNotesPage
+    from app.tui.features.rules.page import AgentRulesPage
 
 
-class RulesFeature(Feature["RulesPage"]):
-    slash_commands: Sequence[SlashCommand["RulesPage"]] = (
+class AgentRulesFeature(TuiFeature["AgentRulesPage"]):
+    slash_commands: Sequence[SlashCommand["AgentRulesPage"]] = (
         SlashCommand(
             name="rules",
             help="active rules, and why each applies",
@@ -20,11 +20,11 @@ class RulesFeature(Feature["RulesPage"]):
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "RulesPage":
-        from app.tui.features.rules.page import RulesPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "AgentRulesPage":
+        from app.tui.features.rules.page import AgentRulesPage  # noqa: PLC0415  (when it is first used)
 
         assembled = screen.assembled
-        return RulesPage(
+        return AgentRulesPage(
             lambda: assembled.prompt.paths,
             screen.ask,
             screen.show_message,
@@ -33,11 +33,11 @@ class RulesFeature(Feature["RulesPage"]):
         )
 
 
-class NotesFeature(Feature["NotesPage"]):
+class MemoryNotesFeature(TuiFeature["MemoryNotesPage"]):
     """The feature for notes: the `#` prefix in the editor saves a line to a memory file, and `/memory` lists these
     files."""
 
-    slash_commands: Sequence[SlashCommand["NotesPage"]] = (
+    slash_commands: Sequence[SlashCommand["MemoryNotesPage"]] = (
         SlashCommand(
             name="memory",
             help="instruction and memory files: open one in your editor",
@@ -45,11 +45,11 @@ class NotesFeature(Feature["NotesPage"]):
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "NotesPage":
-        from app.tui.features.rules.notes import NotesPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "MemoryNotesPage":
+        from app.tui.features.rules.notes import MemoryNotesPage  # noqa: PLC0415  (when it is first used)
 
         prompt = screen.assembled.prompt
-        return NotesPage(
+        return MemoryNotesPage(
             screen.session,
             lambda: prompt.paths,
             lambda: [file.path for file in prompt.context_files.files],
@@ -60,9 +60,9 @@ class NotesFeature(Feature["NotesPage"]):
         )
 
 
-RULES = RulesFeature()
-NOTES = NotesFeature()
-FEATURES = (
-    RULES,
-    NOTES,
+AGENT_RULES_FEATURE = AgentRulesFeature()
+MEMORY_NOTES_FEATURE = MemoryNotesFeature()
+TUI_FEATURES = (
+    AGENT_RULES_FEATURE,
+    MEMORY_NOTES_FEATURE,
 )

@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.resources.paths import Paths
-from app.resources.rules.rule_files import Rule, RuleActivation, Rules, find_rules
-from app.resources.settings.settings_agent import RuleSettings
+from app.resources.paths import BayouPaths
+from app.resources.rules.rule_files import AgentRule, AgentRules, RuleActivation, find_agent_rules
+from app.resources.settings.settings_agent import AgentRuleSettings
 from app.tui.features.shared_dialogs import show_card
 from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.tui.status.header_and_footer import short_path
-from tools.results import Card, MarkdownBlock, TextBlock
-from widgets.lists.rows import ListRow
-from widgets.screens.picker import Picked, PickerScreen
-from widgets.screens.preview import PreviewPart, PreviewText
+from tools.tool_result_values import Card, MarkdownBlock, TextBlock
+from widgets.lists.list_rows import ListRow
+from widgets.screens.picker import PickerResult, PickerScreen
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText
 
-_GROUP_TITLES: tuple[tuple[RuleActivation, str], ...] = (
+_RULE_GROUP_TITLES: tuple[tuple[RuleActivation, str], ...] = (
     ("always", "In every prompt"),
     ("conditional", "Applied when an answer matches"),
     ("rulebook", "Listed in the prompt, loaded when needed"),
@@ -25,13 +25,13 @@ _GROUP_TITLES: tuple[tuple[RuleActivation, str], ...] = (
 )
 
 
-class RulesPage(msgspec.Struct, frozen=True):
+class AgentRulesPage(msgspec.Struct, frozen=True):
     """Lists the rules that a project and its user give the agent."""
 
-    paths: Callable[[], Paths]
+    paths: Callable[[], BayouPaths]
     ask: AskOnScreen
     show_message: ShowMessage
-    settings: Callable[[], RuleSettings]
+    settings: Callable[[], AgentRuleSettings]
     is_trusted: Callable[[], bool]
 
     async def open(self) -> None:
@@ -39,7 +39,9 @@ class RulesPage(msgspec.Struct, frozen=True):
         if not settings.enabled:
             self.show_message("Rules are switched off (rules.enabled in /settings).")
             return
-        rules = await asyncio.to_thread(find_rules, paths, is_trusted=is_trusted, sources=settings.sources)
+        rules = await asyncio.to_thread(
+            find_agent_rules, paths, is_trusted=is_trusted, sources=settings.sources
+        )
         if not (rules.rules or rules.shadowed or rules.problems):
             theirs = "" if is_trusted else " Project rules apply after you trust the project: /trust."
             self.show_message(
@@ -59,7 +61,7 @@ class RulesPage(msgspec.Struct, frozen=True):
                 current=current,
                 preview=lambda row: _rule_preview(by_id.get(row.id), row, paths),
             )
-            picked: Picked | None = await self.ask(screen)
+            picked: PickerResult | None = await self.ask(screen)
             rule = by_id.get(picked.row.id) if picked is not None else None
             if picked is None or rule is None:
                 return
@@ -67,10 +69,12 @@ class RulesPage(msgspec.Struct, frozen=True):
             await show_card(self.ask, f"Rule {rule.name}", _rule_card(rule, paths))
 
 
-def _rule_rows(rules: Rules, by_id: dict[str, Rule], settings: RuleSettings, paths: Paths) -> list[ListRow]:
+def _rule_rows(
+    rules: AgentRules, by_id: dict[str, AgentRule], settings: AgentRuleSettings, paths: BayouPaths
+) -> list[ListRow]:
     rows: list[ListRow] = []
     ids = {id(rule): key for key, rule in by_id.items()}
-    for bucket, title in _GROUP_TITLES:
+    for bucket, title in _RULE_GROUP_TITLES:
         found = rules.rules_with_activation(bucket)
         if found:
             off = " (rules.interrupt is off)" if bucket == "conditional" and not settings.interrupt else ""
@@ -88,16 +92,16 @@ def _rule_rows(rules: Rules, by_id: dict[str, Rule], settings: RuleSettings, pat
     return rows
 
 
-def _rule_row(key: str, rule: Rule, paths: Paths) -> ListRow:
+def _rule_row(key: str, rule: AgentRule, paths: BayouPaths) -> ListRow:
     return ListRow(
         id=key,
         title=rule.name,
-        detail=activation_reason(rule),
+        detail=rule_activation_text(rule),
         right=short_path(rule.path.parent, paths.home),
     )
 
 
-def activation_reason(rule: Rule) -> str:
+def rule_activation_text(rule: AgentRule) -> str:
     """Returns a text that says when a rule takes effect: at which conditions, always, or for which files."""
     if rule.conditions:
         how = {"always": "stops the answer", "never": "is added to the tool result"}.get(
@@ -110,22 +114,22 @@ def activation_reason(rule: Rule) -> str:
     return " · ".join([*words, f"files: {', '.join(rule.globs)}"] if rule.globs else words)
 
 
-def _rule_preview(rule: Rule | None, row: ListRow, paths: Paths) -> PreviewText:
+def _rule_preview(rule: AgentRule | None, row: ListRow, paths: BayouPaths) -> PreviewText:
     if rule is None:
-        return PreviewText(parts=(PreviewPart(text=f"{row.title}: {row.detail}", tone="warning"),))
+        return PreviewText(parts=(PreviewParagraph(text=f"{row.title}: {row.detail}", tone="warning"),))
     return PreviewText(
         title=rule.name,
         parts=(
-            PreviewPart(text=short_path(rule.path, paths.home), tone="dim"),
-            PreviewPart(text=activation_reason(rule), tone="muted"),
-            PreviewPart(text=rule.content),
+            PreviewParagraph(text=short_path(rule.path, paths.home), tone="dim"),
+            PreviewParagraph(text=rule_activation_text(rule), tone="muted"),
+            PreviewParagraph(text=rule.content),
         ),
     )
 
 
-def _rule_card(rule: Rule, paths: Paths) -> Card:
+def _rule_card(rule: AgentRule, paths: BayouPaths) -> Card:
     return Card(
         title=rule.name,
         subject=short_path(rule.path, paths.home),
-        blocks=(TextBlock(text=activation_reason(rule)), MarkdownBlock(text=rule.content)),
+        blocks=(TextBlock(text=rule_activation_text(rule)), MarkdownBlock(text=rule.content)),
     )

@@ -3,28 +3,28 @@
 from typing import Any
 
 from app.tui.feature import FeatureServices
-from app.tui.features.extensions.feature import TRUST
-from app.tui.features.leave_confirmation import LeaveConfirmation
-from app.tui.features.screen.stop_or_leave import StopOrLeave
-from app.tui.features.sessions.feature import SESSIONS
-from app.tui.features.tree.feature import TREE
-from app.tui.prompt.queued_messages import QueuedMessages
-from widgets.transcript.blocks import NoteKind
+from app.tui.features.extensions.feature import TRUST_FEATURE
+from app.tui.features.leave_confirmation import LeaveSessionConfirmation
+from app.tui.features.screen.stop_and_exit_keys import StopAndExitKeys
+from app.tui.features.sessions.feature import SESSIONS_FEATURE
+from app.tui.features.tree.feature import SESSION_TREE_FEATURE
+from app.tui.prompt.queued_messages import QueuedMessageActions
+from widgets.transcript.transcript_blocks import AppNoteKind
 
 
-class ScreenPage:
+class AppActionsPage:
     """Runs the actions of the screen itself, such as leaving, and session commands without a page."""
 
-    def __init__(self, screen: FeatureServices, queued: QueuedMessages) -> None:
+    def __init__(self, screen: FeatureServices, queued: QueuedMessageActions) -> None:
         self.screen = screen
-        self.stop_or_leave = StopOrLeave(
+        self.stop_or_leave = StopAndExitKeys(
             screen.session,
             screen.editor,
-            take_back_queued=queued.take_back_all,
+            take_back_queued=queued.move_queue_to_editor,
             on_second_escape=self._run_second_escape_action,
             leave_app=self.quit_with_confirmation,
             confirm_and_quit=lambda: screen.tasks.run_action_in_background(self._confirm_and_quit()),
-            show_temporary_text=screen.status.show_hint,
+            show_temporary_text=screen.status.show_temporary_status,
             copy=screen.copy,
             add_to_history=screen.project_history.add_prompt,
             spawn=screen.tasks.spawn,
@@ -47,15 +47,17 @@ class ScreenPage:
             self.screen.leave_app()
 
     async def _confirm_and_quit(self) -> None:
-        if await LeaveConfirmation(self.screen.session, self.screen.ask).confirm_quit():
+        if await LeaveSessionConfirmation(self.screen.session, self.screen.ask).confirm_quit():
             self.screen.leave_app()
 
     def _run_second_escape_action(self) -> None:
         match self.screen.assembled.effective_settings.settings.interaction.double_escape_action:
             case "tree":
-                self.screen.tasks.run_action_in_background(self.screen.page(TREE).open())
+                self.screen.tasks.run_action_in_background(self.screen.page(SESSION_TREE_FEATURE).open())
             case "fork":
-                self.screen.tasks.run_action_in_background(self.screen.page(SESSIONS).fork_at_prompt())
+                self.screen.tasks.run_action_in_background(
+                    self.screen.page(SESSIONS_FEATURE).fork_at_prompt()
+                )
             case "none":
                 pass
 
@@ -76,7 +78,7 @@ class ScreenPage:
         self.screen.session.settings.reload_if_changed()
         self.screen.session.models.reread_models_file()
         if assembled.project_trust.decision.needs_answer:
-            await self.screen.page(TRUST).open()
+            await self.screen.page(TRUST_FEATURE).open()
         for problem in self.screen.user_keys.apply_key_file():
-            say(problem, NoteKind.WARNING)
+            say(problem, AppNoteKind.WARNING)
         say("Reloaded context files, skills, prompts, extensions, settings, models, keys and themes.")

@@ -4,17 +4,17 @@ import msgspec
 
 from app.engine.session import Session
 from app.tui.page_protocols import CopyText, KeyLabel
-from app.tui.transcript.presenter import Presenter
-from tools.amounts import pluralized
-from widgets.transcript.expansion import Extent, to_extent
+from app.tui.transcript.presenter import TranscriptPresenter
+from tools.number_formatting import count_with_noun
+from widgets.transcript.block_expansion import BlockExtent, open_state_to_extent
 from widgets.transcript.view import Transcript
 
-_NEXT_EXTENT = {
-    Extent.CLOSED: Extent.PREVIEW,
-    Extent.RESULT: Extent.PREVIEW,
-    Extent.PREVIEW: Extent.ALL,
-    Extent.ALL: Extent.CLOSED,
-    Extent.WHOLE: Extent.CLOSED,
+_NEXT_BLOCK_EXTENT = {
+    BlockExtent.CLOSED: BlockExtent.PREVIEW,
+    BlockExtent.RESULT: BlockExtent.PREVIEW,
+    BlockExtent.PREVIEW: BlockExtent.ALL,
+    BlockExtent.ALL: BlockExtent.CLOSED,
+    BlockExtent.WHOLE: BlockExtent.CLOSED,
 }
 
 
@@ -23,7 +23,7 @@ class RunActions(msgspec.Struct, frozen=True):
     blocks."""
 
     session: Session
-    presenter: Presenter
+    presenter: TranscriptPresenter
     transcript: Transcript
     copy: CopyText
     key_label: KeyLabel
@@ -33,7 +33,7 @@ class RunActions(msgspec.Struct, frozen=True):
         if text is None:
             self.presenter.add_note("There is no answer to copy yet.")
             return
-        self.copy(text, f"the last answer, {pluralized(len(text.splitlines()), 'line')}")
+        self.copy(text, f"the last answer, {count_with_noun(len(text.splitlines()), 'line')}")
 
     async def retry_request(self) -> None:
         """Sends the request of a failed or stopped answer again, which is removed from the context; during a wait for a
@@ -43,7 +43,7 @@ class RunActions(msgspec.Struct, frozen=True):
         elif not await self.session.retry_failed_answer():
             self.presenter.add_note("There is nothing to retry.")
 
-    def move_to_background(self) -> None:
+    def move_calls_to_background(self) -> None:
         """Moves the running tool calls to the background as jobs; says so if none is running."""
         moved = self.presenter.running_call_ids()
         for call_id in moved:
@@ -55,15 +55,15 @@ class RunActions(msgspec.Struct, frozen=True):
         elif not moved:
             self.presenter.add_note("No tool is running.")
 
-    def toggle_blocks(self) -> None:
+    def toggle_tool_cards(self) -> None:
         """Opens or closes the focused block; without one all tool cards, in turn as previews, in full, and as one line
         each."""
         transcript = self.transcript
         if transcript.has_focus and transcript.keyboard.cursor:
             transcript.toggle(transcript.keyboard.cursor)
         else:
-            now = to_extent(transcript.column.expansion.tools or Extent.CLOSED)
-            transcript.open_all(tools=_NEXT_EXTENT[now])
+            now = open_state_to_extent(transcript.column.expansion.tools or BlockExtent.CLOSED)
+            transcript.open_all(tools=_NEXT_BLOCK_EXTENT[now])
 
     def toggle_thinking(self) -> None:
         """Shows or hides the model's thinking."""

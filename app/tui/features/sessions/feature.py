@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
-from app.tui.keys.keymap import NO_KEY
+from app.tui.feature import FeatureServices, TuiFeature
+from app.tui.keys.keymap import UNBOUND_KEY_LABEL
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash_commands import SlashCommand
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from app.tui.features.sessions.session_opener import SessionOpener
 
 
-class ResumeFeature(Feature["SessionOpener"]):
+class ResumeFeature(TuiFeature["SessionOpener"]):
     def page(self, screen: FeatureServices) -> "SessionOpener":
         from app.tui.features.sessions.session_opener import SessionOpener  # noqa: PLC0415  (when it is first used)
 
@@ -27,7 +27,7 @@ class ResumeFeature(Feature["SessionOpener"]):
         )
 
 
-class SessionsFeature(Feature["SessionsPage"]):
+class SessionsFeature(TuiFeature["SessionsPage"]):
     slash_commands: Sequence[SlashCommand["SessionsPage"]] = (
         SlashCommand(
             name="resume",
@@ -49,7 +49,9 @@ class SessionsFeature(Feature["SessionsPage"]):
             run=lambda page, text: page.rename_session(text),
         ),
         SlashCommand(
-            name="session", session_command="get_session_stats", run=lambda page, _: page.show_counts()
+            name="session",
+            session_command="get_session_stats",
+            run=lambda page, _: page.show_session_counts(),
         ),
         SlashCommand(
             name="export",
@@ -61,34 +63,34 @@ class SessionsFeature(Feature["SessionsPage"]):
             name="import",
             hint="file",
             help="import a session file and continue it",
-            run=lambda page, text: page.import_file(text),
+            run=lambda page, text: page.import_session_file(text),
         ),
     )
     keys: Sequence[PageKey["SessionsPage"]] = (
         PageKey(
             id="app.session.resume",
-            keys=NO_KEY,
+            keys=UNBOUND_KEY_LABEL,
             session_command="switch_session",
-            run_key=lambda page: page.open(),
+            run_key_action=lambda page: page.open(),
         ),
         PageKey(
             id="app.session.fork",
-            keys=NO_KEY,
+            keys=UNBOUND_KEY_LABEL,
             session_command="fork",
-            run_key=lambda page: page.fork_at_prompt(),
+            run_key_action=lambda page: page.fork_at_prompt(),
         ),
         PageKey(
             id="app.session.new",
-            keys=NO_KEY,
+            keys=UNBOUND_KEY_LABEL,
             session_command="new_session",
-            run_key=lambda page: page.start_session(),
+            run_key_action=lambda page: page.start_session(),
         ),
     )
 
     def page(self, screen: FeatureServices) -> "SessionsPage":
         from app.tui.features.sessions.page import SessionsPage  # noqa: PLC0415  (when it is first used)
 
-        resuming = screen.page(RESUME)
+        resuming = screen.page(RESUME_FEATURE)
         return SessionsPage(
             screen.session,
             screen.assembled.session_paths,
@@ -104,9 +106,9 @@ class SessionsFeature(Feature["SessionsPage"]):
         )
 
 
-RESUME = ResumeFeature()
-SESSIONS = SessionsFeature()
-FEATURES = (
-    RESUME,
-    SESSIONS,
+RESUME_FEATURE = ResumeFeature()
+SESSIONS_FEATURE = SessionsFeature()
+TUI_FEATURES = (
+    RESUME_FEATURE,
+    SESSIONS_FEATURE,
 )

@@ -12,48 +12,48 @@ import msgspec
 
 from app.engine.session import Session
 from app.engine.tree.session_paths import SessionPaths
-from app.engine.tree.tree_commands import clone_from
+from app.engine.tree.tree_commands import clone_session_to_entry
 from app.engine.tree.tree_commands import fork as fork_session
 from app.sessions.errors import SessionError
-from app.sessions.file.lock import locked_by_others
+from app.sessions.file.session_lock import session_files_locked_by_others
 from app.sessions.index.list_values import SessionSummary
 from app.sessions.session_library import (
-    arrange_forks,
+    arrange_sessions_by_fork,
     list_sessions,
     newest_sessions,
     rename_session,
-    search_indexed,
+    search_indexed_sessions,
 )
 from app.sessions.session_log import SessionLog
-from app.sessions.trash import delete_session, trashed_sessions, undo_delete
+from app.sessions.session_trash import move_session_to_trash, trashed_sessions, undo_session_delete
 from app.tui.entry_texts import (
-    MAX_PREVIEW_CHARS,
-    entry_preview_parts,
-    entry_title,
+    MAX_ENTRY_PREVIEW_CHARS,
     one_line,
-    prompt_list_rows,
+    session_entry_preview_parts,
+    session_entry_title,
+    session_prompt_rows,
 )
-from app.tui.features.leave_confirmation import LeaveConfirmation
-from app.tui.features.sessions.screen import SessionRow, SessionsScreen
-from app.tui.features.shared_dialogs import ask_text, pick_row
+from app.tui.features.leave_confirmation import LeaveSessionConfirmation
+from app.tui.features.sessions.screen import SessionPickerRow, SessionsScreen
+from app.tui.features.shared_dialogs import ask_text, pick_list_row
 from app.tui.page_protocols import AskOnScreen, KeyLabel, ShowMessage, SpawnTask, WriteToEditor
 from app.tui.status.header_and_footer import short_path
 from app.values.usage import format_dollars
 from app.values.user_errors import UserError
 from app.values.wire import now_ms
-from tools.amounts import format_age, format_ago, pluralized, size
-from widgets.lists.rows import ListRow
-from widgets.screens.picker import Picked
-from widgets.screens.preview import PreviewPart, PreviewText
-from widgets.screens.requests import ScreenRequest
-from widgets.transcript.blocks import NoteKind
+from tools.number_formatting import count_with_noun, format_age, format_ago, format_byte_count
+from widgets.lists.list_rows import ListRow
+from widgets.screens.picker import PickerResult
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText
+from widgets.screens.screen_request import ScreenRequest
+from widgets.transcript.transcript_blocks import AppNoteKind
 
-SEARCH_DELAY_SECONDS = 0.12
+SESSION_SEARCH_DELAY_SECONDS = 0.12
 """Seconds without typing before all texts are searched."""
-MAX_SEARCH_RESULTS = 200
-_MIN_SHOWN_BYTES = 1_000
+MAX_FOUND_SESSIONS = 200
+_MIN_SHOWN_SESSION_BYTES = 1_000
 """Smaller sessions are shown as 1 kB: their bytes say nothing."""
-LAST_MESSAGES_SHOWN = 12
+PREVIEWED_LAST_MESSAGES = 12
 
 
 class SessionsPage(msgspec.Struct):
@@ -92,7 +92,7 @@ class SessionsPage(msgspec.Struct):
             return
         self._screen = screen = SessionsScreen(rows, preview=self._preview)
         screen.call_after_refresh(self._load_when_visible, screen, is_whole)
-        picked: Picked | None = await self.ask(screen, on_request=self._handle_request)
+        picked: PickerResult | None = await self.ask(screen, on_request=self._handle_request)
         if picked is None or picked.row.id == str(self.session.state.file):
             return
         if is_ready is not None:
@@ -104,12 +104,12 @@ class SessionsPage(msgspec.Struct):
         await self.continue_session(await asyncio.to_thread(self.places.find_session, named))
 
     async def start_session(self) -> None:
-        if not await LeaveConfirmation(self.session, self.ask).confirm_leave():
+        if not await LeaveSessionConfirmation(self.session, self.ask).confirm_session_switch():
             return
         await self.session.abort()
         await self.session.branches.open_session(self.places.create_session(), "new")
 
-    async def import_file(self, name: str) -> None:
+    async def import_session_file(self, name: str) -> None:
         """Imports a session file (`/import FILE`)."""
         if not name:
             raise UserError(
@@ -120,7 +120,7 @@ class SessionsPage(msgspec.Struct):
             self.show_message(f"Imported and opened: {self.session.state.file}")
 
     async def clone_session(self) -> None:
-        if await clone_from(self.session, self.session.state.leaf_id):
+        if await clone_session_to_entry(self.session, self.session.state.leaf_id):
             self.show_message(f"Now working in a copy: {self.session.state.file}")
 
     async def rename_session(self, name: str) -> None:
@@ -138,14 +138,14 @@ class SessionsPage(msgspec.Struct):
             raise UserError(f"{problem.filename or name}: {problem.strerror or problem}") from None
         self.show_message(f"Exported to {written}")
 
-    async def show_counts(self) -> None:
+    async def show_session_counts(self) -> None:
         """Shows messages, tokens and cost of the session (`/session`)."""
         state, stats = self.session.state, self.session.stats
         usage = stats.usage
         prompts, answers, calls = (
-            pluralized(stats.user_messages, "prompt"),
-            pluralized(stats.assistant_messages, "answer"),
-            pluralized(stats.tool_calls, "tool call"),
+            count_with_noun(stats.user_messages, "prompt"),
+            count_with_noun(stats.assistant_messages, "answer"),
+            count_with_noun(stats.tool_calls, "tool call"),
         )
         told = {
             "File": state.file or "(not saved)",
@@ -158,11 +158,11 @@ class SessionsPage(msgspec.Struct):
 
     async def fork_at_prompt(self) -> None:
         """Starts a new session that ends before a chosen prompt of this one."""
-        rows = prompt_list_rows(self.session.log)
+        rows = session_prompt_rows(self.session.log)
         if not rows:
             self.show_message("No prompts to fork from yet.")
             return
-        picked = await pick_row(self.ask, "Fork from", rows, order="given")
+        picked = await pick_list_row(self.ask, "Fork from", rows, order="given")
         if picked is not None:
             data = await fork_session(self.session, picked.row.id)
             self.write(data.get("text") or "")
@@ -190,7 +190,7 @@ class SessionsPage(msgspec.Struct):
             note = str(problem).removeprefix(
                 f"{row.id}: " if row is not None else ""
             )  # the list's line shows an excerpt, and the preview shows all of it
-            self.show_message(str(problem), NoteKind.ERROR)
+            self.show_message(str(problem), AppNoteKind.ERROR)
         screen.show_sessions(await self._session_rows(), note)
 
     def _search_texts(self, screen: SessionsScreen, query: str) -> None:
@@ -202,19 +202,21 @@ class SessionsPage(msgspec.Struct):
             return
 
         async def look() -> None:
-            await asyncio.sleep(SEARCH_DELAY_SECONDS)
+            await asyncio.sleep(SESSION_SEARCH_DELAY_SECONDS)
             root = self.places.sessions_root
-            hits, unread = await asyncio.to_thread(search_indexed, root, query, limit=MAX_SEARCH_RESULTS)
+            hits, unread = await asyncio.to_thread(
+                search_indexed_sessions, root, query, limit=MAX_FOUND_SESSIONS
+            )
             found: dict[str, str] = {}
             for hit in hits:
                 excerpt = hit.excerpt.replace("\x01", "").replace("\x02", "")
                 found.setdefault(str(hit.session.path), one_line(excerpt))
             if screen.is_there:
-                screen.show_found(query, found, f"still indexing: {unread:,}" if unread else "")
+                screen.show_found_sessions(query, found, f"still indexing: {unread:,}" if unread else "")
 
         self._search_task = asyncio.get_running_loop().create_task(look())
 
-    async def _newest_rows(self) -> list[SessionRow]:
+    async def _newest_rows(self) -> list[SessionPickerRow]:
         """Returns the rows of this folder's newest sessions only, so that the list opens quickly."""
         places = self.places
         return await self._rows_of_summaries(
@@ -236,27 +238,27 @@ class SessionsPage(msgspec.Struct):
             screen.show_sessions(await self._rows_of_summaries(found))
         self.index_session_texts()
 
-    async def _session_rows(self) -> list[SessionRow]:
+    async def _session_rows(self) -> list[SessionPickerRow]:
         places = self.places
         return await self._rows_of_summaries(
             await asyncio.to_thread(list_sessions, places.sessions_root, places.cwd)
         )
 
-    async def _rows_of_summaries(self, found: list[SessionSummary]) -> list[SessionRow]:
-        elsewhere = await asyncio.to_thread(locked_by_others, [one.path for one in found])
+    async def _rows_of_summaries(self, found: list[SessionSummary]) -> list[SessionPickerRow]:
+        elsewhere = await asyncio.to_thread(session_files_locked_by_others, [one.path for one in found])
         self._summaries = {str(one.path): one for one in found}
         now, here = now_ms(), str(self.places.cwd)
         recency = {one.path: -place for place, one in enumerate(found)}
         titles = Counter((one.cwd, one.title) for one in found)
         return [
-            SessionRow(
+            SessionPickerRow(
                 id=str(one.path),
                 title=one_line(one.title, 120),
                 age=format_age((now - one.modified) / 1000),
                 folder=short_path(Path(one.cwd), self.home),
                 messages=f"{one.message_count:,}" if one.message_count >= 0 else "",
                 cost=format_dollars(one.cost) if one.cost else "",
-                size=size(max(one.size, _MIN_SHOWN_BYTES)) if one.size else "",
+                size=format_byte_count(max(one.size, _MIN_SHOWN_SESSION_BYTES)) if one.size else "",
                 first_words=one_line(one.first_prompt or "", 120)
                 if one.name
                 else _began_text(one.created)
@@ -270,14 +272,14 @@ class SessionsPage(msgspec.Struct):
                 is_open_elsewhere=one.path in elsewhere,
                 search_text=one_line(one.first_prompt or "", 300),
             )
-            for thread in arrange_forks(found)
+            for thread in arrange_sessions_by_fork(found)
             for one in (thread.summary,)
         ]
 
     async def _delete_session(self, path: Path, title: str) -> str:
         if path == self.session.state.file:
             return "this session is open: start another with /new, then delete it"
-        await asyncio.to_thread(delete_session, path, self.places.sessions_root)
+        await asyncio.to_thread(move_session_to_trash, path, self.places.sessions_root)
         key = self.key_label("app.session.undelete", "ctrl+z")
         return f"{key} restores it: {one_line(title, 30)}" if key else f"deleted: {one_line(title, 30)}"
 
@@ -286,7 +288,7 @@ class SessionsPage(msgspec.Struct):
         trash = await asyncio.to_thread(trashed_sessions, self.places.sessions_root)
         if not trash:
             return "the trash is empty"
-        path = await asyncio.to_thread(undo_delete, trash[0])
+        path = await asyncio.to_thread(undo_session_delete, trash[0])
         await self._session_rows()
         summary = self._summaries.get(str(path))
         return f"restored: {(one_line(summary.title, 30) if summary else path.name)}"
@@ -315,13 +317,13 @@ class SessionsPage(msgspec.Struct):
         return told
 
     async def _read_last_messages(self, row_id: str, summary: SessionSummary) -> None:
-        await asyncio.sleep(SEARCH_DELAY_SECONDS)
+        await asyncio.sleep(SESSION_SEARCH_DELAY_SECONDS)
         screen = self._screen
         if screen is None or screen.row is None or screen.row.id != row_id:
             return
         parts = await asyncio.to_thread(_last_message_parts, summary.path)
         head = _session_facts(summary, self.home)
-        said = [PreviewPart(text=""), PreviewPart(text="Last messages", is_heading=True)]
+        said = [PreviewParagraph(text=""), PreviewParagraph(text="Last messages", is_heading=True)]
         self._previews[row_id] = PreviewText(
             title=head.title, parts=(*head.parts, *said, *parts) if parts else head.parts
         )
@@ -338,7 +340,7 @@ def _began_text(created: int) -> str:
 
 def _message_count_text(summary: SessionSummary) -> str:
     cost = format_dollars(summary.cost) if summary.cost else ""
-    count = pluralized(summary.message_count, "message") if summary.message_count >= 0 else ""
+    count = count_with_noun(summary.message_count, "message") if summary.message_count >= 0 else ""
     return " · ".join(filter(None, (count, cost)))
 
 
@@ -351,20 +353,20 @@ def _session_facts(summary: SessionSummary, home: Path) -> PreviewText:
     return PreviewText(
         title=one_line(summary.title, 200),
         parts=(
-            *(PreviewPart(text=fact, tone="muted") for fact in facts),
-            PreviewPart(text=""),
-            PreviewPart(
-                text=(summary.first_prompt or "No messages yet.")[:MAX_PREVIEW_CHARS], is_markdown=True
+            *(PreviewParagraph(text=fact, tone="muted") for fact in facts),
+            PreviewParagraph(text=""),
+            PreviewParagraph(
+                text=(summary.first_prompt or "No messages yet.")[:MAX_ENTRY_PREVIEW_CHARS], is_markdown=True
             ),
         ),
     )
 
 
-def _last_message_parts(path: Path) -> list[PreviewPart]:
+def _last_message_parts(path: Path) -> list[PreviewParagraph]:
     """Returns the last entries on a session file's current branch for its preview; none if the file cannot be read."""
     try:
         log = SessionLog.open(path, read_only=True)
     except (SessionError, OSError):
         return []
-    told = [entry for entry in log.path_to(log.leaf_id) if entry_title(entry)]
-    return [part for entry in told[-LAST_MESSAGES_SHOWN:] for part in entry_preview_parts(entry)]
+    told = [entry for entry in log.path_to(log.leaf_id) if session_entry_title(entry)]
+    return [part for entry in told[-PREVIEWED_LAST_MESSAGES:] for part in session_entry_preview_parts(entry)]

@@ -8,24 +8,24 @@ from textual.binding import BindingType
 
 from widgets.editor.line_input import LineInput
 from widgets.key_labels import key_label
-from widgets.line import cells
-from widgets.lists.rows import Badge, ListRow, make_column_heads
-from widgets.screens.picker import PREVIEW_MIN_WIDTH, PickerAction, PickerScreen, picker_bindings
-from widgets.screens.preview import PreviewText
-from widgets.screens.requests import ScreenRequest
+from widgets.lists.list_rows import ListRow, RowBadge, make_column_heads
+from widgets.row_builder import cells
+from widgets.screens.picker import PICKER_PREVIEW_MIN_WIDTH, PickerAction, PickerScreen, picker_bindings
+from widgets.screens.preview_pane import PreviewText
+from widgets.screens.screen_request import ScreenRequest
 from widgets.transcript.leaves.safe_text import cut_start_to_fit
 
 ListScope = Literal["here", "all"]
-_NARROW_MAX_COLUMNS = 60
+_MAX_COLUMNS_OF_NARROW_SESSION_LIST = 60
 """Columns below which a row shows only its age."""
-_SIZES_MIN_CELLS = 70
+_MIN_CELLS_FOR_SESSION_SIZES = 70
 """Cells of the list from which its rows show the sizes of the files."""
-_MAX_AGE_CELLS = 4
+_MAX_SESSION_AGE_CELLS = 4
 _MAX_PROJECT_CELLS = 24
-_PROJECT_HEAD = "project"
+_PROJECT_COLUMN_HEAD = "project"
 
 
-class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+class SessionPickerRow(msgspec.Struct, frozen=True, kw_only=True):
     """A session as a row of the session list."""
 
     id: str
@@ -54,10 +54,10 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Additional text that is searched but not shown."""
 
 
-def _state_badges(one: SessionRow) -> tuple[Badge, ...]:
+def _state_badges(one: SessionPickerRow) -> tuple[RowBadge, ...]:
     if one.is_open:
-        return (Badge(text="open", tone="accent"),)
-    return (Badge(text="in use", tone="warning"),) if one.is_open_elsewhere else ()
+        return (RowBadge(text="open", tone="accent"),)
+    return (RowBadge(text="in use", tone="warning"),) if one.is_open_elsewhere else ()
 
 
 def _padded(text: str, width: int) -> str:
@@ -67,7 +67,7 @@ def _padded(text: str, width: int) -> str:
 def _join_figures(messages: str, cost: str | None, size: str | None, age: str) -> str:
     """Joins the columns at the right edge; None leaves one out."""
     optional = "".join(f"{text:>{width}}" for text, width in ((cost, 10), (size, 9)) if text is not None)
-    return f"{messages:>8}{optional}{age:>{_MAX_AGE_CELLS + 3}}"
+    return f"{messages:>8}{optional}{age:>{_MAX_SESSION_AGE_CELLS + 3}}"
 
 
 def _empty_text(own: Mapping[str, str]) -> str:
@@ -101,7 +101,7 @@ class SessionsScreen(PickerScreen):
     BELOW_MIN_ROWS = 20
 
     class QueryChanged(ScreenRequest["SessionsScreen"]):
-        """Message: the query of the session list changed; the application answers with `show_found`."""
+        """Message: the query of the session list changed; the application answers with `show_found_sessions`."""
 
         def __init__(self, screen: "SessionsScreen", query: str) -> None:
             super().__init__(screen)
@@ -109,7 +109,7 @@ class SessionsScreen(PickerScreen):
 
     def __init__(
         self,
-        sessions: Sequence[SessionRow],
+        sessions: Sequence[SessionPickerRow],
         *,
         preview: Callable[[ListRow], PreviewText] | None = None,
     ) -> None:
@@ -132,12 +132,12 @@ class SessionsScreen(PickerScreen):
             empty=_empty_text,
         )
 
-    def show_sessions(self, sessions: Sequence[SessionRow], note: str = "") -> None:
+    def show_sessions(self, sessions: Sequence[SessionPickerRow], note: str = "") -> None:
         """Replaces the rows of the session list, for example after a session was renamed, deleted or restored."""
         self._sessions = tuple(sessions)
         self._refresh_rows(note)
 
-    def show_found(self, query: str, found: Mapping[str, str], note: str = "") -> None:
+    def show_found_sessions(self, query: str, found: Mapping[str, str], note: str = "") -> None:
         """Shows the sessions that a search found, with excerpts; ignored if the query has changed
         meanwhile."""
         if query == self.filter_text:
@@ -177,7 +177,7 @@ class SessionsScreen(PickerScreen):
         room, has_costs = self._project_cells(shown), any(one.cost for one in shown)
         return [self._list_row(one, room, has_costs=has_costs) for one in shown]
 
-    def _visible_sessions(self) -> list[SessionRow]:
+    def _visible_sessions(self) -> list[SessionPickerRow]:
         kept = [
             one
             for one in self._sessions
@@ -189,18 +189,20 @@ class SessionsScreen(PickerScreen):
 
     def on_resize(self) -> None:
         width = self.app.size.width
-        self._is_narrow = width < _NARROW_MAX_COLUMNS
-        self._has_sizes = (width if width < PREVIEW_MIN_WIDTH else width * 3 // 5) >= _SIZES_MIN_CELLS
+        self._is_narrow = width < _MAX_COLUMNS_OF_NARROW_SESSION_LIST
+        self._has_sizes = (
+            width if width < PICKER_PREVIEW_MIN_WIDTH else width * 3 // 5
+        ) >= _MIN_CELLS_FOR_SESSION_SIZES
         self._refresh_rows(self._note)
         super().on_resize()
 
-    def _project_cells(self, shown: Sequence[SessionRow]) -> int:
+    def _project_cells(self, shown: Sequence[SessionPickerRow]) -> int:
         """Returns the width in cells of the column of projects; 0 if all sessions are of this folder, the page is
         narrow, or excerpts of a search need the room."""
         if self.scope == "here" or self._is_narrow or self._excerpts:
             return 0
         return max(
-            cells(_PROJECT_HEAD),
+            cells(_PROJECT_COLUMN_HEAD),
             min(_MAX_PROJECT_CELLS, max((cells(one.folder) for one in shown), default=0)),
         )
 
@@ -212,18 +214,18 @@ class SessionsScreen(PickerScreen):
         room = self._project_cells(shown)
         return make_column_heads(
             "Session",
-            badges=[f"{_PROJECT_HEAD:<{room}}"] if room else [],
+            badges=[f"{_PROJECT_COLUMN_HEAD:<{room}}"] if room else [],
             detail="begins" if has_details else "",
             right="age" if self._is_narrow else figures,
         )
 
-    def _list_row(self, one: SessionRow, room: int, *, has_costs: bool) -> ListRow:
+    def _list_row(self, one: SessionPickerRow, room: int, *, has_costs: bool) -> ListRow:
         """Returns the list row of a session: its title, project, first words or the found excerpt, and figures. `room`:
         the width of the column of projects."""
         said = self._excerpts.get(one.id, "")
         cost, size = one.cost if has_costs else None, one.size if self._has_sizes else None
         figures = _join_figures(one.messages, cost, size, one.age)
-        project = [Badge(text=_padded(cut_start_to_fit(one.folder, room), room))] if room else []
+        project = [RowBadge(text=_padded(cut_start_to_fit(one.folder, room), room))] if room else []
         return ListRow(
             id=one.id,
             prefix="  " * (one.depth - 1) + "└ " if one.depth and self.is_threaded else "",

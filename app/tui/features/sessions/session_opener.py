@@ -9,21 +9,21 @@ import msgspec
 from app.engine.session import Session
 from app.engine.tree.session_paths import SessionPaths
 from app.sessions.errors import SessionLocked, SessionTooNew
-from app.sessions.folders import read_header_if_session
-from app.sessions.session_library import is_same_folder
+from app.sessions.session_folders import read_session_header_or_none
+from app.sessions.session_library import is_same_working_folder
 from app.sessions.session_log import SessionLog
-from app.tui.features.leave_confirmation import LeaveConfirmation
+from app.tui.features.leave_confirmation import LeaveSessionConfirmation
 from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.tui.status.header_and_footer import short_path
 from app.values.user_errors import UserError
-from tools.files.existence import is_dir
-from widgets.lists.rows import ListRow
+from tools.files.path_existence import is_dir
+from widgets.lists.list_rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
-from widgets.transcript.blocks import NoteKind
+from widgets.transcript.transcript_blocks import AppNoteKind
 
-_READ_ONLY_ROW = ListRow(id="read", title="Open read-only", detail="read, search, copy, export")
+_OPEN_READ_ONLY_ROW = ListRow(id="read", title="Open read-only", detail="read, search, copy, export")
 _CONTINUE_IN_THIS_FOLDER_ROW = ListRow(id="here", title="Continue here", detail="with this folder's files")
-_FORK_ROW = ListRow(
+_CONTINUE_IN_COPY_ROW = ListRow(
     id="fork", title="Continue in a copy", detail="in this folder; the original does not change"
 )
 _CONTINUE_IN_SESSION_FOLDER_ROW = ListRow(
@@ -32,7 +32,7 @@ _CONTINUE_IN_SESSION_FOLDER_ROW = ListRow(
 _CONTINUE_WITHOUT_FOLDER_ROW = ListRow(
     id="here", title="Continue here", detail="in the same session file, with this folder's files"
 )
-_CANCEL_ROW = ListRow(id="cancel", title="Cancel")
+_CANCEL_OPENING_ROW = ListRow(id="cancel", title="Cancel")
 
 
 class SessionOpener(msgspec.Struct, frozen=True):
@@ -65,13 +65,13 @@ class SessionOpener(msgspec.Struct, frozen=True):
             try:
                 await session.branches.open_session(await self._copy_session(path), "fork")
             except UserError as problem:
-                self.show_message(str(problem), NoteKind.ERROR)
+                self.show_message(str(problem), AppNoteKind.ERROR)
         return answer is not None
 
     async def open(self, path: Path) -> None:
         """Opens a session file; if it is unavailable or the user cancels, the current session stays."""
         session = self.session
-        if not await LeaveConfirmation(session, self.ask).confirm_leave():
+        if not await LeaveSessionConfirmation(session, self.ask).confirm_session_switch():
             return
         found = await self._open_log(path)
         if found is not None:
@@ -102,8 +102,8 @@ class SessionOpener(msgspec.Struct, frozen=True):
 
     def _other_folder(self, path: Path) -> Path | None:
         """Returns the folder that a session file belongs to, if it exists and is not the current one."""
-        header = read_header_if_session(path)
-        if header is None or is_same_folder(header.cwd, self.session.cwd):
+        header = read_session_header_or_none(path)
+        if header is None or is_same_working_folder(header.cwd, self.session.cwd):
             return None
         folder = Path(header.cwd)
         return folder if folder.is_absolute() and is_dir(folder) else None
@@ -140,7 +140,9 @@ class SessionOpener(msgspec.Struct, frozen=True):
         text = f"{who} has this session open. Two writers would corrupt its file."
         if locked.path is not None:
             text += f"\n\n{self._shorten_path(locked.path)}"
-        return await self._ask_choice("This session is open elsewhere", text, _READ_ONLY_ROW, _FORK_ROW)
+        return await self._ask_choice(
+            "This session is open elsewhere", text, _OPEN_READ_ONLY_ROW, _CONTINUE_IN_COPY_ROW
+        )
 
     async def _ask_about_folder(self, log: SessionLog, here: Path) -> str | None:
         text = f"The session belongs to {self._shorten_path(log.cwd)}. You are in {self._shorten_path(here)}."
@@ -149,7 +151,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
             text,
             _CONTINUE_IN_SESSION_FOLDER_ROW,
             _CONTINUE_WITHOUT_FOLDER_ROW,
-            _FORK_ROW,
+            _CONTINUE_IN_COPY_ROW,
         )
 
     async def _ask_about_missing_folder(self, log: SessionLog) -> str | None:
@@ -160,12 +162,15 @@ class SessionOpener(msgspec.Struct, frozen=True):
         if log.path is not None:
             text += f"\n\n{self._shorten_path(log.path)}"
         return await self._ask_choice(
-            "The folder of this session does not exist", text, _CONTINUE_WITHOUT_FOLDER_ROW, _FORK_ROW
+            "The folder of this session does not exist",
+            text,
+            _CONTINUE_WITHOUT_FOLDER_ROW,
+            _CONTINUE_IN_COPY_ROW,
         )
 
     def _shorten_path(self, path: Path) -> str:
         return short_path(path, self.home)
 
     async def _ask_choice(self, title: str, text: str, *answers: ListRow) -> str | None:
-        chosen: ListRow | None = await self.ask(QuestionScreen(title, text, (*answers, _CANCEL_ROW)))
+        chosen: ListRow | None = await self.ask(QuestionScreen(title, text, (*answers, _CANCEL_OPENING_ROW)))
         return None if chosen is None or chosen.id == "cancel" else chosen.id

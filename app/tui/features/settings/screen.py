@@ -6,23 +6,29 @@ from typing import ClassVar
 import msgspec
 from textual.binding import Binding, BindingType
 
-from widgets.lists.filtering import MatchedRow
+from widgets.lists.list_rows import ListRow, RowBadge, RowTone, make_column_heads
+from widgets.lists.row_filter import MatchedListRow
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import Badge, ListRow, Tone, make_column_heads
-from widgets.screens.dialogs import InputScreen
+from widgets.screens.dialogs import TextInputDialog
 from widgets.screens.picker import PickerScreen
-from widgets.screens.preview import PreviewPart, PreviewText
-from widgets.screens.requests import ScreenRequest
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText
 from widgets.screens.screen_parts import KeyHint, KeyHints
+from widgets.screens.screen_request import ScreenRequest
 
-NOTHING = "none"
+NO_VALUE_TEXT = "none"
 """The word for no value, whatever the file writes for it."""
-_VALUE_TEXTS = {"": NOTHING, "true": "on", "false": "off", "{}": NOTHING, "[]": NOTHING}
+_SETTING_VALUE_TEXTS = {
+    "": NO_VALUE_TEXT,
+    "true": "on",
+    "false": "off",
+    "{}": NO_VALUE_TEXT,
+    "[]": NO_VALUE_TEXT,
+}
 """Display texts for JSON values."""
-_VALUE_TONES: dict[str, Tone] = {NOTHING: "dim", "off": "dim", "on": "success"}
-_VALUE_CELLS = 11
+_SETTING_VALUE_TONES: dict[str, RowTone] = {NO_VALUE_TEXT: "dim", "off": "dim", "on": "success"}
+_SETTING_VALUE_CELLS = 11
 """The width of the value column: most values fit, so the descriptions line up."""
-_CHANGED_MARK = "• "
+_CHANGED_SETTING_MARK = "• "
 """Stands in front of a value that is not the default."""
 
 
@@ -62,7 +68,7 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown_value(self) -> str:
-        return self.value_with_unit or value_text(self.value)
+        return self.value_with_unit or setting_value_text(self.value)
 
     @property
     def is_changed(self) -> bool:
@@ -173,10 +179,10 @@ class SettingsScreen(PickerScreen):
         is_told = self.has_class("beside") or self.has_class(
             "below"
         )  # the pane above the question shows it already
-        screen = InputScreen(
+        screen = TextInputDialog(
             f"{setting.title} ({setting.unit})" if setting.unit else setting.title,
             "" if is_told else setting.help,
-            placeholder=f"default: {value_text(setting.default)}",
+            placeholder=f"default: {setting_value_text(setting.default)}",
             prefill=setting.value,
             check=lambda text: check(setting.id, text),
         )
@@ -199,11 +205,11 @@ class SettingsScreen(PickerScreen):
         if self.setting is not None and not self.setting.is_fixed:
             self.post_message(self.Changed(self, self.setting.id, None))
 
-    def adjust_rows(self, shown: list[MatchedRow]) -> list[MatchedRow]:
+    def adjust_visible_rows(self, shown: list[MatchedListRow]) -> list[MatchedListRow]:
         """Returns the rows of the settings; without descriptions where the pane shows them in full."""
         if not (self.has_class("beside") or self.has_class("below")):
             return shown
-        return [MatchedRow(msgspec.structs.replace(item.row, detail=""), item.matched) for item in shown]
+        return [MatchedListRow(msgspec.structs.replace(item.row, detail=""), item.matched) for item in shown]
 
     def _setting_preview(self, row: ListRow) -> PreviewText:
         setting = self._settings.get(row.id)
@@ -211,27 +217,27 @@ class SettingsScreen(PickerScreen):
             return PreviewText()
         facts: list[str] = []
         if setting.choices:
-            facts.append("one of: " + ", ".join(map(value_text, setting.choices)))
+            facts.append("one of: " + ", ".join(map(setting_value_text, setting.choices)))
         if setting.unit:
             facts.append(f"in the file: {setting.value} {setting.unit}")
         if setting.origin:
             facts.append(f"from: {setting.origin}")
         parts = (
-            PreviewPart(text=setting.help),
-            *(PreviewPart(text=problem, tone="warning") for problem in setting.problems),
-            *(PreviewPart(text=fact) for fact in setting.effects),
-            PreviewPart(text=_default_text(setting), tone="accent" if setting.is_changed else "muted"),
-            *(PreviewPart(text=fact, tone="muted") for fact in facts),
+            PreviewParagraph(text=setting.help),
+            *(PreviewParagraph(text=problem, tone="warning") for problem in setting.problems),
+            *(PreviewParagraph(text=fact) for fact in setting.effects),
+            PreviewParagraph(text=_default_text(setting), tone="accent" if setting.is_changed else "muted"),
+            *(PreviewParagraph(text=fact, tone="muted") for fact in facts),
         )
         return PreviewText(title=setting.id, parts=parts)
 
 
-def value_text(value: str) -> str:
-    return _VALUE_TEXTS.get(value, value)
+def setting_value_text(value: str) -> str:
+    return _SETTING_VALUE_TEXTS.get(value, value)
 
 
 def _default_text(setting: SettingRow) -> str:
-    return f"default: {setting.default_with_unit or value_text(setting.default)}"
+    return f"default: {setting.default_with_unit or setting_value_text(setting.default)}"
 
 
 def _source_text(setting: SettingRow) -> str:
@@ -240,8 +246,8 @@ def _source_text(setting: SettingRow) -> str:
     return setting.origin if setting.origin != "default" else ""
 
 
-def _value_tone(shown: str) -> Tone:
-    return "number" if shown[:1].isdecimal() or shown[:1] == "$" else _VALUE_TONES.get(shown, "text")
+def _value_tone(shown: str) -> RowTone:
+    return "number" if shown[:1].isdecimal() or shown[:1] == "$" else _SETTING_VALUE_TONES.get(shown, "text")
 
 
 def _list_rows(settings: Sequence[SettingRow]) -> list[ListRow]:
@@ -253,8 +259,8 @@ def _list_rows(settings: Sequence[SettingRow]) -> list[ListRow]:
             group = setting.group
             rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
         is_changed = setting.is_changed
-        value = Badge(
-            text=f"{_CHANGED_MARK if is_changed else '  '}{setting.shown_value.ljust(_VALUE_CELLS)}",
+        value = RowBadge(
+            text=f"{_CHANGED_SETTING_MARK if is_changed else '  '}{setting.shown_value.ljust(_SETTING_VALUE_CELLS)}",
             tone="accent" if is_changed else _value_tone(setting.shown_value),
         )
         rows.append(

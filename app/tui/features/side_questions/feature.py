@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
+from app.tui.feature import FeatureServices, TuiFeature
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.side_questions.page import SideQuestionsPage
 
 
-class SideQuestionsFeature(Feature["SideQuestionsPage"]):
+class SideQuestionsFeature(TuiFeature["SideQuestionsPage"]):
     slash_commands: Sequence[SlashCommand["SideQuestionsPage"]] = (
         SlashCommand(
             name="btw",
@@ -22,7 +22,7 @@ class SideQuestionsFeature(Feature["SideQuestionsPage"]):
             name="handoff",
             hint="goal",
             help="new session for a goal, with the context it needs",
-            run=lambda page, text: page.start_handoff(text),
+            run=lambda page, text: page.draft_handoff_session(text),
         ),
     )
 
@@ -32,5 +32,5 @@ class SideQuestionsFeature(Feature["SideQuestionsPage"]):
         return SideQuestionsPage(screen.session, screen.ask, screen.show_message)
 
 
-SIDE_QUESTIONS = SideQuestionsFeature()
-FEATURES = (SIDE_QUESTIONS,)
+SIDE_QUESTIONS_FEATURE = SideQuestionsFeature()
+TUI_FEATURES = (SIDE_QUESTIONS_FEATURE,)

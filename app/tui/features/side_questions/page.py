@@ -9,7 +9,7 @@ from app.tui.page_protocols import AskOnScreen, ShowMessage
 from app.values.user_errors import UserError
 from widgets.screens.block import BlockScreen
 from widgets.screens.dialogs import TextEditScreen
-from widgets.transcript.blocks import NoteKind, Prose, ReplyBlock, ReplyState
+from widgets.transcript.transcript_blocks import AppNoteKind, ReplyBlock, ReplyProse, ReplyState
 
 AnswerQuestion = Callable[[str, Callable[[str], None]], Awaitable[str]]
 
@@ -32,7 +32,7 @@ class _StreamedAnswer:
     def block(self) -> ReplyBlock:
         text = self.problem or self.text or "".join(self._pieces) or "…"
         state = ReplyState.DONE if self.task.done() else ReplyState.STREAMING
-        return ReplyBlock(id="beside", parts=(Prose(text=text),), state=state)
+        return ReplyBlock(id="beside", parts=(ReplyProse(text=text),), state=state)
 
 
 class SideQuestionsPage:
@@ -54,7 +54,7 @@ class SideQuestionsPage:
         finally:
             answer.task.cancel()
 
-    async def start_handoff(self, goal: str) -> None:
+    async def draft_handoff_session(self, goal: str) -> None:
         """Has the model draft a handoff for a goal, lets the user edit it, and starts a new session with it after
         confirmation."""
         if not goal:
@@ -69,7 +69,7 @@ class SideQuestionsPage:
             is_whole = answer.task.done()
             answer.task.cancel()
         if answer.problem:
-            self._show_message(answer.problem, NoteKind.WARNING)
+            self._show_message(answer.problem, AppNoteKind.WARNING)
         if not is_whole or answer.problem:
             return
         text = await self._ask(

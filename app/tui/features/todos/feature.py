@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from app.tui.feature import Feature, FeatureServices, Subscription
+from app.tui.feature import FeatureServices, FeatureSubscription, TuiFeature
 from app.tui.features.todos.todo_list import TodoListUpdater
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash_commands import SlashCommand
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from app.tui.features.todos.page import PlansPage, TodosPage
 
 
-class TodosFeature(Feature["TodosPage"]):
+class TodosFeature(TuiFeature["TodosPage"]):
     slash_commands: Sequence[SlashCommand["TodosPage"]] = (
         SlashCommand(
             name="todos",
@@ -30,7 +30,7 @@ class TodosFeature(Feature["TodosPage"]):
         return TodosPage(screen.session, screen.ask, screen.show_message)
 
 
-class TodoBarFeature(Feature[TodoListUpdater]):
+class TodoBarFeature(TuiFeature[TodoListUpdater]):
     """The feature for the todo list above the editor."""
 
     keys: Sequence[PageKey[TodoListUpdater]] = (
@@ -38,11 +38,11 @@ class TodoBarFeature(Feature[TodoListUpdater]):
             id="app.todos.fold",
             keys="alt+l",
             help="Collapse or expand the todo list",
-            run_key=lambda page: page.fold(),
+            run_key_action=lambda page: page.fold(),
         ),
     )
-    subscriptions: Sequence[Subscription[TodoListUpdater]] = (
-        Subscription((TodosChanged, EntryAppended, SessionReplaced), lambda page, _: page.show()),
+    subscriptions: Sequence[FeatureSubscription[TodoListUpdater]] = (
+        FeatureSubscription((TodosChanged, EntryAppended, SessionReplaced), lambda page, _: page.show()),
     )
 
     above_editor: Sequence[Callable[[TodoListUpdater], Widget]] = (lambda page: page.view,)
@@ -55,7 +55,7 @@ class TodoBarFeature(Feature[TodoListUpdater]):
         return TodoListUpdater(screen.session, hint)
 
 
-class PlansFeature(Feature["PlansPage"]):
+class PlansFeature(TuiFeature["PlansPage"]):
     slash_commands: Sequence[SlashCommand["PlansPage"]] = (
         SlashCommand(
             name="plan",
@@ -69,11 +69,11 @@ class PlansFeature(Feature["PlansPage"]):
             id="app.plan.toggle",
             keys="alt+o",
             session_command="set_plan_mode",
-            run_key=lambda page: page.toggle_plan_mode(),
+            run_key_action=lambda page: page.toggle_plan_mode(),
         ),
     )
-    subscriptions: Sequence[Subscription["PlansPage"]] = (
-        Subscription(("plan",), lambda page, event: page.show_proposed_plan(event)),
+    subscriptions: Sequence[FeatureSubscription["PlansPage"]] = (
+        FeatureSubscription(("plan",), lambda page, event: page.show_proposed_plan(event)),
     )
 
     def page(self, screen: FeatureServices) -> "PlansPage":
@@ -88,11 +88,11 @@ class PlansFeature(Feature["PlansPage"]):
         )
 
 
-TODOS = TodosFeature()
-TODO_BAR = TodoBarFeature()
-PLANS = PlansFeature()
-FEATURES = (
-    TODOS,
-    TODO_BAR,
-    PLANS,
+TODOS_FEATURE = TodosFeature()
+TODO_BAR_FEATURE = TodoBarFeature()
+PLANS_FEATURE = PlansFeature()
+TUI_FEATURES = (
+    TODOS_FEATURE,
+    TODO_BAR_FEATURE,
+    PLANS_FEATURE,
 )

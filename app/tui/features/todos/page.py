@@ -12,21 +12,21 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from app.engine.planning.plan_mode import PlanReply
-from app.engine.planning.todo_changes import TodoChange, TodoRefused, apply_todo_change, normalise_phases
+from app.engine.planning.plan_mode import PlanApprovalReply
+from app.engine.planning.todo_changes import TodoChange, TodoRefused, apply_todo_change, normalise_todo_phases
 from app.engine.session import Session
-from app.tui.features.todos.todo_list import GLYPHS, TONES, todo_state
+from app.tui.features.todos.todo_list import TODO_STATE_GLYPHS, TODO_STATE_TONES, todo_state
 from app.tui.page_protocols import AskOnScreen, NotifyWaiting, ShowMessage
 from app.values.events import PlanProposed, QuestionAsked
-from app.values.todos import Phases, TodoItem, TodoStatus, count_closed, items_of
-from widgets.lists.rows import ListRow
-from widgets.screens.block import BlockView
-from widgets.screens.dialogs import InputScreen, TextEditScreen
-from widgets.screens.picker import Picked, PickerAction, PickerScreen, picker_bindings
+from app.values.todos import Phases, TodoItem, TodoStatus, count_closed_todos, todo_items_of_phases
+from widgets.lists.list_rows import ListRow
+from widgets.screens.block import SingleBlockTranscript
+from widgets.screens.dialogs import TextEditScreen, TextInputDialog
+from widgets.screens.picker import PickerAction, PickerResult, PickerScreen, picker_bindings
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
-from widgets.status.input_guard import InputGuard
-from widgets.textual_internals import SheetScreen
-from widgets.transcript.blocks import NoteKind, Prose, ReplyBlock
+from widgets.status.input_guard import QuestionInputGuard
+from widgets.textual_internals import ClosableModalScreen
+from widgets.transcript.transcript_blocks import AppNoteKind, ReplyBlock, ReplyProse
 
 
 class TodosScreen(PickerScreen):
@@ -88,7 +88,7 @@ class TodosScreen(PickerScreen):
         ]
 
 
-_NEXT_STATUS: dict[TodoStatus, TodoStatus] = {
+_NEXT_TODO_STATUS: dict[TodoStatus, TodoStatus] = {
     "pending": "in_progress",
     "in_progress": "completed",
     "completed": "abandoned",
@@ -108,7 +108,7 @@ class TodosPage:
     async def open(self) -> None:
         before = self._draft = self._session.todos.phases
         screen = TodosScreen(_todo_rows(before), _progress_text(before))
-        picked: Picked | None = await self._ask(screen, on_request=self._handle_request)
+        picked: PickerResult | None = await self._ask(screen, on_request=self._handle_request)
         if picked is not None and picked.action == "app.todos.clear":
             self._draft = ()
         if picked is None or self._draft == before:
@@ -116,7 +116,7 @@ class TodosPage:
         if self._session.todos.phases != before:
             self._show_message(
                 "The agent changed the list in the meantime, so your change was not saved. /todos shows it.",
-                NoteKind.WARNING,
+                AppNoteKind.WARNING,
             )
             return
         await self._session.todos.replace_by_user(self._draft)
@@ -125,7 +125,9 @@ class TodosPage:
         screen, row = request.screen, request.row
         if not isinstance(screen, TodosScreen):
             return
-        item = next((one for one in items_of(self._draft) if row is not None and one.id == row.id), None)
+        item = next(
+            (one for one in todo_items_of_phases(self._draft) if row is not None and one.id == row.id), None
+        )
         note = ""
         try:
             match request.action:
@@ -134,7 +136,7 @@ class TodosPage:
                 case "app.todos.edit" if item is not None:
                     await self._edit_item(item)
                 case "app.todos.cycle" if item is not None:
-                    self._set_status(item, _NEXT_STATUS[item.status])
+                    self._set_status(item, _NEXT_TODO_STATUS[item.status])
                 case "app.todos.drop" if item is not None:
                     self._set_status(item, "pending" if item.status == "abandoned" else "abandoned")
                 case _:
@@ -146,13 +148,13 @@ class TodosPage:
 
     async def _add_item(self, item: TodoItem | None) -> None:
         """Asks for the text of a todo item and adds it to the phase of the current row."""
-        text: str | None = await self._ask(InputScreen("Add an item", placeholder="text of the item"))
+        text: str | None = await self._ask(TextInputDialog("Add an item", placeholder="text of the item"))
         if text and text.strip():
             phase = next((one.name for one in self._draft if item in one.tasks), None)
             self._draft = apply_todo_change(self._draft, TodoChange(op="add", tasks=(text,), phase=phase))
 
     async def _edit_item(self, item: TodoItem) -> None:
-        text: str | None = await self._ask(InputScreen("Edit the item", prefill=item.content))
+        text: str | None = await self._ask(TextInputDialog("Edit the item", prefill=item.content))
         if text and text.strip():
             self._replace_item(item, msgspec.structs.replace(item, content=text))
 
@@ -163,7 +165,7 @@ class TodosPage:
             self._replace_item(item, msgspec.structs.replace(item, status=status, blocked=None))
 
     def _replace_item(self, item: TodoItem, other: TodoItem) -> None:
-        self._draft = normalise_phases(
+        self._draft = normalise_todo_phases(
             [
                 msgspec.structs.replace(
                     phase, tasks=tuple(other if one.id == item.id else one for one in phase.tasks)
@@ -186,24 +188,24 @@ def _todo_row(item: TodoItem) -> ListRow:
     return ListRow(
         id=item.id,
         title=item.content,
-        prefix=f"{GLYPHS[state]} ",
-        tone=TONES[state],
+        prefix=f"{TODO_STATE_GLYPHS[state]} ",
+        tone=TODO_STATE_TONES[state],
         detail=f"blocked by: {item.blocked}" if item.blocked else "",
     )
 
 
 def _progress_text(phases: Phases) -> str:
-    closed, total = count_closed(phases)
+    closed, total = count_closed_todos(phases)
     return f"{closed} of {total} closed" if total else ""
 
 
 # Plans
 
 PlanAnswer = Literal["accept", "edit", "remark", "stay"]
-_POLL_SECONDS = 0.2
+_PLAN_SCREEN_VISIBLE_POLL_SECONDS = 0.2
 
 
-class PlanScreen(SheetScreen[PlanAnswer | None]):
+class ProposedPlanScreen(ClosableModalScreen[PlanAnswer | None]):
     """The screen that shows a plan proposed by the agent, to accept it, edit it or request changes."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
@@ -222,8 +224,8 @@ class PlanScreen(SheetScreen[PlanAnswer | None]):
         super().__init__(classes="full-height")
         self._heading = title
         self._clock = clock
-        self._input_guard = InputGuard()
-        self.transcript = BlockView(ReplyBlock(id="plan", parts=(Prose(text=plan),)))
+        self._input_guard = QuestionInputGuard()
+        self.transcript = SingleBlockTranscript(ReplyBlock(id="plan", parts=(ReplyProse(text=plan),)))
         self.transcript.can_focus = False
 
     def compose(self) -> ComposeResult:
@@ -243,16 +245,16 @@ class PlanScreen(SheetScreen[PlanAnswer | None]):
 
     def on_mount(self) -> None:
         self._input_guard.note_shown(self._clock())
-        self.set_interval(_POLL_SECONDS, self.start_pause_when_visible)
+        self.set_interval(_PLAN_SCREEN_VISIBLE_POLL_SECONDS, self.start_ignoring_keys_when_visible)
 
-    def start_pause_when_visible(self) -> None:
+    def start_ignoring_keys_when_visible(self) -> None:
         """Called while the screen is visible: starts the pause after which keys are accepted."""
         self._input_guard.update_armed(self._clock())
 
     def on_key(self, event: events.Key) -> None:
         """Ignores a key that came so early that it was meant for the editor."""
         now = self._clock()
-        self._input_guard.note_key(now)
+        self._input_guard.note_key_press(now)
         if event.is_printable and not (self._input_guard.was_armed and event.key in self.active_bindings):
             self._input_guard.note_letter(now)
         if not self._input_guard.was_armed:
@@ -300,20 +302,26 @@ class PlansPage(msgspec.Struct, frozen=True):
             if reply is not None and not answer.done():
                 answer.set_result(reply)
 
-    async def _ask_about_plan(self, plan: PlanProposed, answer: "asyncio.Future[Any]") -> PlanReply | None:
-        screen = PlanScreen(plan.title, plan.plan, clock=self.clock)
+    async def _ask_about_plan(
+        self, plan: PlanProposed, answer: "asyncio.Future[Any]"
+    ) -> PlanApprovalReply | None:
+        screen = ProposedPlanScreen(plan.title, plan.plan, clock=self.clock)
         answer.add_done_callback(lambda _: screen.dismiss(None) if screen.is_current else None)
         deed: PlanAnswer | None = await self.ask(screen)
         match deed:
             case "accept":
-                return PlanReply(is_accepted=True)
+                return PlanApprovalReply(is_accepted=True)
             case "stay":
-                return PlanReply(is_accepted=False)
+                return PlanApprovalReply(is_accepted=False)
             case "edit":
                 text = await self.ask(TextEditScreen("Edit the plan", prefill=plan.plan, is_for_reading=True))
-                return PlanReply(is_accepted=True, plan=text) if text and text.strip() else None
+                return PlanApprovalReply(is_accepted=True, plan=text) if text and text.strip() else None
             case "remark":
-                words = await self.ask(InputScreen("What should change?"))
-                return PlanReply(is_accepted=False, remark=words.strip()) if words and words.strip() else None
+                words = await self.ask(TextInputDialog("What should change?"))
+                return (
+                    PlanApprovalReply(is_accepted=False, remark=words.strip())
+                    if words and words.strip()
+                    else None
+                )
             case None:
                 return None

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, assert_never
 
 from app.sessions.session_log import SessionLog
-from app.tui.entry_texts import entry_text, one_line
-from app.undo.change_records import files_of, restored_of
-from app.undo.file_history import count_changes, with_tool_results
+from app.tui.entry_texts import one_line, session_entry_text
+from app.undo.change_records import file_changes_data_of_entry, file_restore_data_of_entry
+from app.undo.file_history import count_file_changes, path_with_file_entries
 from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import Text, ToolCall
 from app.values.entries import (
@@ -32,22 +32,22 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.usage import format_dollars
-from tools.amounts import format_changed_files, format_changed_lines, tokens
-from tools.effects import CallFiles
-from tools.results import ToolKind
-from tools.text import strip_markdown_marks
-from widgets.lists.rows import Badge, Tone
-from widgets.lists.tree_rows import EntryKind, TreeEntry, time_of_day
-from widgets.screens.preview import PreviewPart, PreviewText
+from tools.call_effects import FilesOfRecordedCall
+from tools.number_formatting import format_changed_files, format_changed_lines, format_token_count
+from tools.text_sanitizing import strip_markdown_marks
+from tools.tool_result_values import ToolKind
+from widgets.lists.list_rows import RowBadge, RowTone
+from widgets.lists.tree_rows import SessionTreeEntry, TreeEntryKind, format_time_of_day
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText
 
-_KIND_BY_MESSAGE_TYPE: dict[type, EntryKind] = {
+_TREE_KIND_BY_MESSAGE_TYPE: dict[type, TreeEntryKind] = {
     UserMessage: "user",
     AssistantMessage: "assistant",
     ToolResultMessage: "tool",
     BashExecutionMessage: "shell",
     SystemMessage: "change",
 }
-_KIND_BY_ENTRY_TYPE: dict[type, EntryKind] = {
+_TREE_KIND_BY_ENTRY_TYPE: dict[type, TreeEntryKind] = {
     CompactionEntry: "compaction",
     BranchSummaryEntry: "summary",
     CustomMessageEntry: "custom",
@@ -55,11 +55,11 @@ _KIND_BY_ENTRY_TYPE: dict[type, EntryKind] = {
 }
 
 
-_MAX_MARKED_CHARS = 4_000
+_MAX_CHARS_READ_FOR_TREE_ROW = 4_000
 """The characters of a message from which a row is made."""
 _MAX_PREVIEWED_CALLS = 60
 """The calls of an exchange that a preview lists."""
-_HEADINGS: dict[EntryKind, str] = {
+_ENTRY_KIND_HEADINGS: dict[TreeEntryKind, str] = {
     "user": "You",
     "assistant": "Answer",
     "tool": "Result",
@@ -72,7 +72,7 @@ _HEADINGS: dict[EntryKind, str] = {
 }
 
 
-_TONE_BY_TOOL_KIND: dict[ToolKind, Tone] = {
+_TONE_BY_TOOL_KIND: dict[ToolKind, RowTone] = {
     **dict.fromkeys(("read", "search", "fetch"), "primary"),
     "execute": "secondary",
     **dict.fromkeys(("edit", "delete", "move"), "success"),
@@ -80,31 +80,31 @@ _TONE_BY_TOOL_KIND: dict[ToolKind, Tone] = {
 """The colour of a call's verb, as in the transcript."""
 
 
-class ToolFacts(Protocol):
+class ToolKindsAndFiles(Protocol):
     """The protocol for what the session tree must know of tools: the files of a call and the kind of a tool."""
 
-    def files_of_call(self, call: ToolCall) -> CallFiles: ...
+    def files_of_call(self, call: ToolCall) -> FilesOfRecordedCall: ...
     def kind_of_tool(self, name: str) -> ToolKind: ...
 
 
-class TreeEntries:
+class SessionTreeEntries:
     """Provides the session tree's entries of one session. A large tree opens with its structure; texts are made for
     visible entries."""
 
-    def __init__(self, log: SessionLog, tools: ToolFacts) -> None:
+    def __init__(self, log: SessionLog, tools: ToolKindsAndFiles) -> None:
         self._log = log
         self._tools = tools
         self._current_branch_ids: frozenset[str] | None = None
         """The entries of the current branch, computed on first use."""
 
-    def entries_without_texts(self) -> list[TreeEntry]:
+    def tree_entries_without_texts(self) -> list[SessionTreeEntry]:
         """Returns all entries of the session tree without their texts: parent, kind and label."""
         labels = self._log.labels
-        found: list[TreeEntry] = []
+        found: list[SessionTreeEntry] = []
         for entry in self._log.entries:
-            kind = entry_kind(entry)
+            kind = tree_entry_kind(entry)
             found.append(
-                TreeEntry(
+                SessionTreeEntry(
                     id=entry.id,
                     parent=entry.parent_id,
                     kind=kind,
@@ -114,18 +114,18 @@ class TreeEntries:
             )
         return found
 
-    def describe_entry(self, bare: TreeEntry) -> TreeEntry:
+    def tree_entry_with_text(self, bare: SessionTreeEntry) -> SessionTreeEntry:
         """Returns an entry of the session tree with its text, its time, and what its branch did."""
         entry = self._log.entry(bare.id)
         message = entry.message if isinstance(entry, MessageEntry) else None
         tool = message.tool_name if isinstance(message, ToolResultMessage) else ""
-        return TreeEntry(
+        return SessionTreeEntry(
             id=bare.id,
             parent=bare.parent,
             kind=bare.kind,
             lead=f"{tool} " if tool else "",
             lead_tone=_TONE_BY_TOOL_KIND.get(self._tools.kind_of_tool(tool), "muted"),
-            text=self._call_text(entry) or full_entry_text(entry),
+            text=self._call_text(entry) or full_session_entry_text(entry),
             label=bare.label,
             time=entry.timestamp,
             badges=self._entry_badges(entry),
@@ -137,21 +137,21 @@ class TreeEntries:
         answers. For entries that are neither prompt nor answer, their whole text comes first."""
         entry = self._log.entry(entry_id)
         exchange = self._exchange_of(entry)
-        kind = entry_kind(entry)
+        kind = tree_entry_kind(entry)
         if kind in ("user", "assistant") and exchange:
             return PreviewText(
-                title=entry_heading(exchange[0]),
+                title=session_entry_heading(exchange[0]),
                 parts=(
-                    PreviewPart(text=entry_text(exchange[0]), is_markdown=True),
+                    PreviewParagraph(text=session_entry_text(exchange[0]), is_markdown=True),
                     *self._parts_of_exchange(exchange[1:]),
                 ),
             )
-        own = PreviewPart(
-            text=entry_text(entry) or full_entry_text(entry),
+        own = PreviewParagraph(
+            text=session_entry_text(entry) or full_session_entry_text(entry),
             is_markdown=kind in ("assistant", "compaction", "summary"),
         )
         above = self._parts_of_exchange(exchange) if kind in ("tool", "shell") else ()
-        return PreviewText(title=entry_heading(entry), parts=(own, *above))
+        return PreviewText(title=session_entry_heading(entry), parts=(own, *above))
 
     def _exchange_of(self, entry: Entry) -> list[Entry]:
         """Returns the session entries of the exchange that an entry belongs to: from the prompt at or above it to the
@@ -164,62 +164,64 @@ class TreeEntries:
             found.append(self._log.entry(parent))
         return [*reversed(found), *self._entries_until_next_prompt(entry)]
 
-    def _parts_of_exchange(self, exchange: Sequence[Entry]) -> Iterator[PreviewPart]:
+    def _parts_of_exchange(self, exchange: Sequence[Entry]) -> Iterator[PreviewParagraph]:
         """Yields the preview paragraphs of an exchange: prompts and answers with headings, and a line for each call."""
         was_call, calls = False, 0
         for entry in exchange:
             message = entry.message if isinstance(entry, MessageEntry) else None
-            text = entry_text(entry).strip()
+            text = session_entry_text(entry).strip()
             if isinstance(message, UserMessage | AssistantMessage) and text:
-                yield PreviewPart(text=entry_heading(entry), is_heading=True)
-                yield PreviewPart(text=text, is_markdown=True)
+                yield PreviewParagraph(text=session_entry_heading(entry), is_heading=True)
+                yield PreviewParagraph(text=text, is_markdown=True)
                 was_call = False
             elif isinstance(message, ToolResultMessage):
                 calls += 1
                 if calls > _MAX_PREVIEWED_CALLS:
                     continue
                 if not was_call:
-                    yield PreviewPart(text="")
+                    yield PreviewParagraph(text="")
                 yield self._call_part(entry, message)
                 was_call = True
         if calls > _MAX_PREVIEWED_CALLS:
-            yield PreviewPart(text=f"… {calls - _MAX_PREVIEWED_CALLS:,} more calls", tone="muted")
+            yield PreviewParagraph(text=f"… {calls - _MAX_PREVIEWED_CALLS:,} more calls", tone="muted")
 
-    def _call_part(self, entry: Entry, message: ToolResultMessage) -> PreviewPart:
+    def _call_part(self, entry: Entry, message: ToolResultMessage) -> PreviewParagraph:
         changed = self._changed_files_text(entry, message)
         words = (
             f"{message.tool_name} {self._argument(entry, message)}".rstrip(),
             f"± {changed}" if changed else "",
             "failed" if message.is_error else "",
         )
-        return PreviewPart(
+        return PreviewParagraph(
             text=" · ".join(word for word in words if word),
             tone="error" if message.is_error else "success" if changed else "muted",
             hanging_indent=2,
         )
 
-    def _entry_badges(self, entry: Entry) -> tuple[Badge, ...]:
+    def _entry_badges(self, entry: Entry) -> tuple[RowBadge, ...]:
         """Returns the badges of an entry in the session tree: a change of model, changed files, cost, a compaction."""
         if isinstance(entry, CompactionEntry):
-            return (Badge(text=f"compacted {tokens(entry.tokens_before)} tokens", tone="warning"),)
+            return (
+                RowBadge(text=f"compacted {format_token_count(entry.tokens_before)} tokens", tone="warning"),
+            )
         if isinstance(entry, BranchSummaryEntry):
-            return (Badge(text="branch summary", tone="warning"),)
+            return (RowBadge(text="branch summary", tone="warning"),)
         message = entry.message if isinstance(entry, MessageEntry) else None
-        found: list[Badge] = []
+        found: list[RowBadge] = []
         if isinstance(message, AssistantMessage):
             before = next((answer.model for answer in self._answers_above(entry) if answer.model), "")
             if before and message.model and message.model != before:
-                found.append(Badge(text=message.model))
+                found.append(RowBadge(text=message.model))
             if message.usage.cost.total:
-                found.append(Badge(text=format_dollars(message.usage.cost.total), tone="dim"))
+                found.append(RowBadge(text=format_dollars(message.usage.cost.total), tone="dim"))
         elif isinstance(message, UserMessage):
-            changed = count_changes(self._entries_until_next_prompt(entry))
+            changed = count_file_changes(self._entries_until_next_prompt(entry))
             if changed.files:
-                found.append(Badge(text=f"± {changed.summary}", tone="success"))
+                found.append(RowBadge(text=f"± {changed.summary}", tone="success"))
         elif isinstance(message, ToolResultMessage):
             changed = self._changed_files_text(entry, message)
             if changed:
-                found.append(Badge(text=f"± {changed}", tone="success"))
+                found.append(RowBadge(text=f"± {changed}", tone="success"))
         return tuple(found)
 
     def _entries_until_next_prompt(self, prompt: Entry) -> Iterator[Entry]:
@@ -238,8 +240,8 @@ class TreeEntries:
     def _changed_files_text(self, entry: Entry, message: ToolResultMessage) -> str:
         """Returns the files that a tool call changed, as text: as recorded after its result, in older sessions as its
         arguments say."""
-        behind = with_tool_results([entry], self._log.children)[1:]
-        files = files_of(behind[0]) if behind else None
+        behind = path_with_file_entries([entry], self._log.children)[1:]
+        files = file_changes_data_of_entry(behind[0]) if behind else None
         if files is not None:
             if len(files.changes) != 1:
                 return format_changed_files(files.total, files.added, files.removed) if files.total else ""
@@ -254,7 +256,9 @@ class TreeEntries:
         message = entry.message if isinstance(entry, MessageEntry) else None
         if isinstance(message, ToolResultMessage):
             outcome = "failed: " if message.is_error else ""
-            return f"{self._argument(entry, message)} → {outcome}{one_line(entry_text(entry))}".lstrip()
+            return (
+                f"{self._argument(entry, message)} → {outcome}{one_line(session_entry_text(entry))}".lstrip()
+            )
         if isinstance(message, BashExecutionMessage):
             return f"$ {one_line(message.command, 60)} → {one_line(message.output) or 'nothing'}"
         return ""
@@ -285,11 +289,13 @@ def _file_names_text(paths: Sequence[str]) -> str:
     return format_changed_files(len(paths), 0, 0) if len(paths) > 1 else "".join(paths).rpartition("/")[2]
 
 
-def changed_paths(entries: Iterable[Entry], files_of_call: Callable[[ToolCall], CallFiles]) -> list[str]:
+def paths_changed_by_entries(
+    entries: Iterable[Entry], files_of_call: Callable[[ToolCall], FilesOfRecordedCall]
+) -> list[str]:
     """Returns the paths that the entries changed: recorded after the results, or in older sessions taken from the tool
     calls."""
     entries = list(entries)
-    recorded = [files for entry in entries if (files := files_of(entry)) is not None]
+    recorded = [files for entry in entries if (files := file_changes_data_of_entry(entry)) is not None]
     if recorded:
         return sorted({change.path for files in recorded for change in files.changes}) + [
             f"{files.total} files by {files.tool}" for files in recorded if files.more is not None
@@ -305,7 +311,7 @@ def changed_paths(entries: Iterable[Entry], files_of_call: Callable[[ToolCall], 
     )
 
 
-def full_entry_text(entry: Entry) -> str:
+def full_session_entry_text(entry: Entry) -> str:
     match entry:
         case ModelChangeEntry():
             return f"model: {entry.provider}/{entry.model_id}"
@@ -325,9 +331,9 @@ def full_entry_text(entry: Entry) -> str:
             failed = f"failed: {message.error_message}" if message.error_message else message.stop_reason
             return ", ".join(call.name for call in message.tool_calls) or failed
         case MessageEntry(message=AssistantMessage()) | CompactionEntry() | BranchSummaryEntry():
-            return one_line(strip_markdown_marks(entry_text(entry)[:_MAX_MARKED_CHARS]))
+            return one_line(strip_markdown_marks(session_entry_text(entry)[:_MAX_CHARS_READ_FOR_TREE_ROW]))
         case CustomMessageEntry() | MessageEntry():
-            return one_line(entry_text(entry))
+            return one_line(session_entry_text(entry))
         case UsageEntry() | UnknownEntry():
             return ""
         case _:
@@ -336,7 +342,7 @@ def full_entry_text(entry: Entry) -> str:
 
 def _file_record_text(entry: CustomEntry) -> str:
     """Returns what an entry records about changed or restored files, as text; empty for other entries."""
-    files, restored = files_of(entry), restored_of(entry)
+    files, restored = file_changes_data_of_entry(entry), file_restore_data_of_entry(entry)
     if restored is not None:
         return f"files restored: {restored.total}"
     if files is None:
@@ -345,9 +351,9 @@ def _file_record_text(entry: CustomEntry) -> str:
     return f"files: {files.total}" + (f" ({names})" if names else "")
 
 
-def entry_heading(entry: Entry) -> str:
+def session_entry_heading(entry: Entry) -> str:
     """Returns the heading of an entry in a preview: author and time, and for a tool result its call."""
-    said = _HEADINGS[entry_kind(entry)]
+    said = _ENTRY_KIND_HEADINGS[tree_entry_kind(entry)]
     message = entry.message if isinstance(entry, MessageEntry) else None
     if isinstance(message, AssistantMessage) and message.model:
         said = message.model
@@ -355,13 +361,13 @@ def entry_heading(entry: Entry) -> str:
         said = f"{message.tool_name}, {'failed' if message.is_error else 'result'}"
     elif isinstance(entry, CustomMessageEntry) and entry.custom_type == CELL_ENTRY_TYPE:
         said = "Your cell"
-    return f"{said} · {time_of_day(entry.timestamp)}"
+    return f"{said} · {format_time_of_day(entry.timestamp)}"
 
 
-def entry_kind(entry: Entry) -> EntryKind:
+def tree_entry_kind(entry: Entry) -> TreeEntryKind:
     if isinstance(entry, MessageEntry):
-        return _KIND_BY_MESSAGE_TYPE.get(type(entry.message), "custom")
-    return _KIND_BY_ENTRY_TYPE.get(type(entry), "change")
+        return _TREE_KIND_BY_MESSAGE_TYPE.get(type(entry.message), "custom")
+    return _TREE_KIND_BY_ENTRY_TYPE.get(type(entry), "change")
 
 
 def _is_prompt(entry: Entry) -> bool:

@@ -9,33 +9,33 @@ from app.engine.context.branch_summary import NavigationOptions, NavigationStopp
 from app.engine.context.summariser import SummaryCancelled, SummaryFailed
 from app.engine.session import Session
 from app.engine.tree.navigation import NavigationResult
-from app.engine.tree.tree_commands import clone_from
+from app.engine.tree.tree_commands import clone_session_to_entry
 from app.engine.tree.tree_commands import fork as fork_session
 from app.resources.settings.settings import Settings
 from app.sessions.session_log import SessionLog
-from app.tui.entry_texts import entry_text, entry_title, one_line
+from app.tui.entry_texts import one_line, session_entry_text, session_entry_title
 from app.tui.features.shared_dialogs import ask_text, select_option
 from app.tui.features.tree.entries import (
-    TreeEntries,
-    changed_paths,
-    entry_kind,
-    full_entry_text,
+    SessionTreeEntries,
+    full_session_entry_text,
+    paths_changed_by_entries,
+    tree_entry_kind,
 )
-from app.tui.features.tree.screen import TreeScreen
-from app.tui.features.undo.page import FilesPage
+from app.tui.features.tree.screen import SessionTreeScreen
+from app.tui.features.undo.page import FileRestorePage
 from app.tui.page_protocols import AskOnScreen, CopyText, ShowMessage, ShowProgress, WriteToEditor
 from app.undo.change_records import RestoreChoice
 from app.values.content import text_of
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import AssistantMessage, UserMessage
 from app.values.usage import format_dollars
-from widgets.lists.rows import ListRow
-from widgets.screens.dialogs import GRACE_SECONDS, QuestionScreen
-from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.lists.list_rows import ListRow
+from widgets.screens.dialogs import DIALOG_GRACE_SECONDS, QuestionScreen
+from widgets.screens.preview_pane import PreviewParagraph, PreviewText
 from widgets.screens.text_pages import PageScreen
-from widgets.transcript.blocks import NoteKind
+from widgets.transcript.transcript_blocks import AppNoteKind
 
-_MOVE_DESCRIPTIONS = {
+_TREE_MOVE_DESCRIPTIONS = {
     "fork": (
         "Fork from here",
         "Starts a new session before this prompt and puts its text into the editor:",
@@ -54,7 +54,7 @@ WITHOUT_SUMMARY, WITH_SUMMARY, WITH_REQUESTED_SUMMARY = (
 )
 
 
-class TreePage(msgspec.Struct, frozen=True):
+class SessionTreePage(msgspec.Struct, frozen=True):
     """Shows the tree of one session and moves the session to its entries."""
 
     session: Session
@@ -62,7 +62,7 @@ class TreePage(msgspec.Struct, frozen=True):
     show_message: ShowMessage
     write_to_editor: WriteToEditor
     copy: CopyText
-    files: FilesPage
+    files: FileRestorePage
     review: Callable[[str], Awaitable[None]]
     """Opens the review of the changes since an entry."""
     show_progress: ShowProgress
@@ -75,17 +75,17 @@ class TreePage(msgspec.Struct, frozen=True):
             self.show_message("This session is empty.")
             return
         chosen = self.settings().interaction.tree_filter_mode
-        told = TreeEntries(log, self.session.tools)
-        screen = TreeScreen(
-            told.entries_without_texts(),
+        told = SessionTreeEntries(log, self.session.tools)
+        screen = SessionTreeScreen(
+            told.tree_entries_without_texts(),
             leaf=log.leaf_id,
-            describe=told.describe_entry,
+            describe=told.tree_entry_with_text,
             preview=told.preview,
             filter=chosen,
         )
         await self.ask(screen, on_request=self._handle_request)
 
-    async def _handle_request(self, message: TreeScreen.ActionRequested) -> None:
+    async def _handle_request(self, message: SessionTreeScreen.ActionRequested) -> None:
         """Runs an action requested in the session tree, such as a label, a comparison or a move; the tree closes only
         when the session moves to another entry."""
         screen, entry_id = message.screen, message.entry_id
@@ -95,14 +95,18 @@ class TreePage(msgspec.Struct, frozen=True):
                 label = await ask_text(self.ask, "Label", prefill=log.label(entry_id) or "")
                 if label is not None:
                     self.session.log.set_label(entry_id, label.strip() or None)
-                    screen.show_entries(TreeEntries(log, self.session.tools).entries_without_texts())
+                    screen.show_entries(
+                        SessionTreeEntries(log, self.session.tools).tree_entries_without_texts()
+                    )
             case "copy":
-                self.copy(entry_text(log.entry(entry_id)), "entry")
+                self.copy(session_entry_text(log.entry(entry_id)), "entry")
             case "compare":
                 await self._compare_branches(entry_id, message.other_id)
             case "files":
                 await self.files.restore_to_entry(entry_id)
-                screen.show_entries(TreeEntries(log, self.session.tools).entries_without_texts(), log.leaf_id)
+                screen.show_entries(
+                    SessionTreeEntries(log, self.session.tools).tree_entries_without_texts(), log.leaf_id
+                )
             case "review":
                 await self.review(entry_id)
             case "go":
@@ -123,20 +127,20 @@ class TreePage(msgspec.Struct, frozen=True):
         """Returns the id of the prompt at or above a session entry; empty if there is none."""
         log = self.session.log
         path = log.path_to(entry_id)
-        return next((entry.id for entry in reversed(path) if entry_kind(entry) == "user"), "")
+        return next((entry.id for entry in reversed(path) if tree_entry_kind(entry) == "user"), "")
 
     async def _confirm_action(
         self, action: Literal["fork", "clone", "merge"], entry_id: str
     ) -> ListRow | None:
-        title, means = _MOVE_DESCRIPTIONS[action]
+        title, means = _TREE_MOVE_DESCRIPTIONS[action]
         rows = (ListRow(id="yes", title=title), ListRow(id="no", title="Stay in the tree"))
         log = self.session.log
         entry = log.entry(entry_id)
         question = QuestionScreen(
             title,
-            f"{means}\n\n{full_entry_text(entry)}",
+            f"{means}\n\n{full_session_entry_text(entry)}",
             rows,
-            grace=GRACE_SECONDS,
+            grace=DIALOG_GRACE_SECONDS,
             returns_early_letters=True,
             clock=self.clock,
         )
@@ -149,12 +153,12 @@ class TreePage(msgspec.Struct, frozen=True):
                 data = await fork_session(session, entry_id)
                 self.write_to_editor(data.get("text") or "")
             case "clone":
-                if await clone_from(session, entry_id):
+                if await clone_session_to_entry(session, entry_id):
                     self.show_message(f"Now working in a copy: {session.state.file}")
             case "merge":
                 await self._hide_progress_after(session.branches.merge_branch(entry_id))
 
-    async def go_to_block(self, block_id: str) -> None:
+    async def go_to_entry_of_block(self, block_id: str) -> None:
         """Moves to the entry of a transcript block, if the block shows one."""
         if block_id in self.session.log:
             await self.move_to_entry(block_id)
@@ -186,7 +190,7 @@ class TreePage(msgspec.Struct, frozen=True):
         if arrival is None:
             return
         if arrival.files is not None:
-            self.files.report_result(arrival.files)
+            self.files.report_restore_result(arrival.files)
         if arrival.prompt_text:
             self.write_to_editor(arrival.prompt_text)
 
@@ -201,7 +205,7 @@ class TreePage(msgspec.Struct, frozen=True):
             except SummaryFailed as problem:
                 if not wish.should_summarise:
                     raise
-                self.show_message(str(problem), NoteKind.ERROR)
+                self.show_message(str(problem), AppNoteKind.ERROR)
                 how = await select_option(
                     self.ask,
                     "The summary of the branch failed",
@@ -217,7 +221,7 @@ class TreePage(msgspec.Struct, frozen=True):
         how = self.settings().undo.on_tree_move
         if how == "keep":
             return {}
-        plan = await self.files.plan_if_different(entry_id)
+        plan = await self.files.restore_plan_if_different(entry_id)
         if plan is None:
             return {}
         if how == "ask":
@@ -230,7 +234,7 @@ class TreePage(msgspec.Struct, frozen=True):
                 return None
             if answer == KEEP_FILES:
                 return {}
-        return await self.files.choose_files(plan)
+        return await self.files.choose_files_to_restore(plan)
 
     def _leaves_messages(self, entry_id: str) -> bool:
         """Returns whether a move to the entry leaves any messages behind that could be summarised."""
@@ -238,7 +242,7 @@ class TreePage(msgspec.Struct, frozen=True):
         if log.leaf_id is None:
             return False
         left = _entries_below(log.path_to(log.leaf_id), log.common_ancestor(entry_id, log.leaf_id))
-        return any(entry_kind(entry) not in ("label", "change") for entry in left)
+        return any(tree_entry_kind(entry) not in ("label", "change") for entry in left)
 
     async def _hide_progress_after(self, work: Awaitable[T]) -> T:
         try:
@@ -256,11 +260,11 @@ class TreePage(msgspec.Struct, frozen=True):
             _branch_preview(
                 name or "no messages after it",
                 branch,
-                changed_paths(branch, self.session.tools.files_of_call),
+                paths_changed_by_entries(branch, self.session.tools.files_of_call),
             )
             for name, branch in zip(names, branches, strict=True)
         ]
-        parted = one_line(full_entry_text(log.entry(ancestor)), 40) if ancestor else ""
+        parted = one_line(full_session_entry_text(log.entry(ancestor)), 40) if ancestor else ""
         note = f"the branches split at: {parted}" if parted else "the branches split at the beginning"
         await self.ask(PageScreen("Two branches", *sides, note=note))
 
@@ -278,12 +282,14 @@ def _branch_name(branch: Sequence[Entry], log: SessionLog) -> str | None:
         for entry in branch
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
     )
-    return next(labels, None) or next(asked, None) or next(filter(None, map(entry_title, branch)), None)
+    return (
+        next(labels, None) or next(asked, None) or next(filter(None, map(session_entry_title, branch)), None)
+    )
 
 
 def _branch_preview(name: str, entries: Sequence[Entry], files: Sequence[str]) -> PreviewText:
     """Returns the preview of a branch in a comparison: the files it changed, then its messages, and the cost."""
-    messages = [title for entry in entries if (title := entry_title(entry)) is not None]
+    messages = [title for entry in entries if (title := session_entry_title(entry)) is not None]
     cost = sum(
         entry.message.usage.cost.total
         for entry in entries
@@ -292,15 +298,15 @@ def _branch_preview(name: str, entries: Sequence[Entry], files: Sequence[str]) -
     return PreviewText(
         title=name,
         parts=(
-            PreviewPart(text="Files changed", is_heading=True),
-            *(PreviewPart(text=f"± {path}", tone="success") for path in files),
-            *(() if files else (PreviewPart(text="none", tone="muted"),)),
-            PreviewPart(text=""),
-            PreviewPart(
+            PreviewParagraph(text="Files changed", is_heading=True),
+            *(PreviewParagraph(text=f"± {path}", tone="success") for path in files),
+            *(() if files else (PreviewParagraph(text="none", tone="muted"),)),
+            PreviewParagraph(text=""),
+            PreviewParagraph(
                 text=f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
                 + (f", {format_dollars(cost)}" if cost else ""),
                 is_heading=True,
             ),
-            *(PreviewPart(text=title) for title in messages),
+            *(PreviewParagraph(text=title) for title in messages),
         ),
     )

@@ -11,28 +11,28 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from widgets.editor.line_input import LineInput
-from widgets.fuzzy import Query
+from widgets.fuzzy_matching import FuzzyQuery
 from widgets.key_labels import key_label
+from widgets.lists.list_rows import make_column_heads
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import make_column_heads
 from widgets.lists.tree_rows import (
-    TREE_FILTER_NAMES,
+    TREE_FILTER_LABELS,
     TREE_FILTERS,
-    EntryTree,
-    TreeEntry,
+    SessionEntryTree,
+    SessionTreeEntry,
+    SessionTreeLine,
+    SessionTreeRows,
     TreeFilter,
-    TreeLine,
-    TreeRows,
 )
-from widgets.screens.picker import PREVIEW_MIN_WIDTH
-from widgets.screens.preview import Preview, PreviewText
-from widgets.screens.requests import ScreenRequest
-from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle, Sheet, SheetBody
+from widgets.screens.picker import PICKER_PREVIEW_MIN_WIDTH
+from widgets.screens.preview_pane import Preview, PreviewText
+from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle, ScreenSheet, ScreenSheetBody
+from widgets.screens.screen_request import ScreenRequest
 from widgets.screens.text_pages import show_all_keys
-from widgets.textual_internals import SheetScreen, keymap_of
+from widgets.textual_internals import ClosableModalScreen, app_keymap
 
-ALL_KEYS = KeyHint("?", "all keys", 10, "app.tree.keys")
-HINTS = (
+ALL_TREE_KEYS_HINT = KeyHint("?", "all keys", 10, "app.tree.keys")
+TREE_KEY_HINTS = (
     KeyHint("enter", "go to", 10, "tui.select.confirm"),
     KeyHint("f", "fork", 7, "app.tree.fork"),
     KeyHint("c", "clone", 5, "app.tree.clone"),
@@ -47,7 +47,7 @@ HINTS = (
     KeyHint("tab", "filter", 6, "app.tree.filter.cycleForward"),
     KeyHint("escape", "close", 9, "tui.select.cancel"),
 )
-SEARCH_HINTS = (
+TREE_SEARCH_KEY_HINTS = (
     KeyHint("enter", "back to list", 9, "tui.select.confirm"),
     KeyHint("up/down", "move", 7, "tui.select.up/tui.select.down"),
     KeyHint("escape", "close search", 8, "tui.select.cancel"),
@@ -63,7 +63,7 @@ def _empty_text(own: Mapping[str, str]) -> str:
     return f"no entries here; {tab} changes the filter" if tab else "no entries here"
 
 
-class TreeScreen(SheetScreen[None]):
+class SessionTreeScreen(ClosableModalScreen[None]):
     """The screen with a session's tree; it posts the actions that the user requests."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""  # single letters are keys until a search starts
@@ -125,11 +125,13 @@ class TreeScreen(SheetScreen[None]):
         _binding("app.tree.filter.all", "ctrl+a", "filter('all')", "Show all entries"),
     ]
 
-    class ActionRequested(ScreenRequest["TreeScreen"]):
+    class ActionRequested(ScreenRequest["SessionTreeScreen"]):
         """Message: the user requests an action on an entry: go, fork, clone, merge, files, review, label, copy or
         compare. The application closes the tree if needed."""
 
-        def __init__(self, screen: "TreeScreen", action: str, entry_id: str, other_id: str = "") -> None:
+        def __init__(
+            self, screen: "SessionTreeScreen", action: str, entry_id: str, other_id: str = ""
+        ) -> None:
             super().__init__(screen)
             self.action = action
             self.entry_id = entry_id
@@ -137,20 +139,20 @@ class TreeScreen(SheetScreen[None]):
 
     def __init__(
         self,
-        entries: Sequence[TreeEntry],
+        entries: Sequence[SessionTreeEntry],
         *,
         leaf: str | None = None,
-        describe: Callable[[TreeEntry], TreeEntry] | None = None,
+        describe: Callable[[SessionTreeEntry], SessionTreeEntry] | None = None,
         preview: Callable[[str], PreviewText] | None = None,
         filter: TreeFilter = "default",
     ) -> None:
         super().__init__(classes="full-height")
-        self.entry_tree = EntryTree(entries, leaf, describe)
+        self.entry_tree = SessionEntryTree(entries, leaf, describe)
         self._describe_entry = describe
         self.filter: TreeFilter = filter
         self._preview = preview
         self._folded_ids: frozenset[str] = frozenset()
-        self._lines: list[TreeLine] = []
+        self._lines: list[SessionTreeLine] = []
         self._shows_time = True
         self._compared_id = ""
         self._note_text = ""
@@ -162,9 +164,11 @@ class TreeScreen(SheetScreen[None]):
         row = self.query_one(RowList).current
         return row.id if row else ""
 
-    def show_entries(self, entries: Sequence[TreeEntry], leaf: str | None = None) -> None:
+    def show_entries(self, entries: Sequence[SessionTreeEntry], leaf: str | None = None) -> None:
         """Replaces the entries of the tree, for example after a label was set; cursor, filter and folds stay."""
-        self.entry_tree = EntryTree(entries, leaf or self.entry_tree.current_entry_id, self._describe_entry)
+        self.entry_tree = SessionEntryTree(
+            entries, leaf or self.entry_tree.current_entry_id, self._describe_entry
+        )
         self._apply_filter()
 
     def show_note(self, text: str) -> None:
@@ -175,20 +179,20 @@ class TreeScreen(SheetScreen[None]):
 
     def compose(self) -> ComposeResult:
         self._fit()
-        with Sheet(id="sheet"):
+        with ScreenSheet(id="sheet"):
             yield RuleTitle("Session tree", id="title")
             yield LineInput(
                 placeholder="search for words, or re: and a regular expression", mark="/ ", id="filter"
             )
-            with SheetBody(id="body"):
+            with ScreenSheetBody(id="body"):
                 yield RowList(
-                    empty=_empty_text(keymap_of(self.app)),
+                    empty=_empty_text(app_keymap(self.app)),
                     scatters=False,
                     heads=make_column_heads("Entry", right="time"),
                     id="rows",
                 )
                 yield Preview(id="preview")
-            yield KeyHints(HINTS, all_keys=ALL_KEYS, id="keys")
+            yield KeyHints(TREE_KEY_HINTS, all_keys=ALL_TREE_KEYS_HINT, id="keys")
 
     def on_mount(self) -> None:
         self.query_one("#filter").display = False
@@ -203,16 +207,16 @@ class TreeScreen(SheetScreen[None]):
 
     def _fit(self) -> None:
         size = self.app.size
-        self.set_class(self._preview is not None and size.width >= PREVIEW_MIN_WIDTH, "beside")
+        self.set_class(self._preview is not None and size.width >= PICKER_PREVIEW_MIN_WIDTH, "beside")
         self.set_class(
-            self._preview is not None and size.width < PREVIEW_MIN_WIDTH and size.height >= 20, "below"
+            self._preview is not None and size.width < PICKER_PREVIEW_MIN_WIDTH and size.height >= 20, "below"
         )
 
     def _apply_filter(self, keep: str = "") -> None:
         query = self.query_one("#filter", LineInput).text
         keep = keep or self.entry_id
         self._lines = self.entry_tree.visible_lines(self.filter, query, self._folded_ids)
-        rows = TreeRows(self.entry_tree, self._lines, shows_time=self._shows_time)
+        rows = SessionTreeRows(self.entry_tree, self._lines, shows_time=self._shows_time)
         self.query_one(RowList).show_lazy_rows(rows, self._nearest_visible_line(keep), query=query)
         self._show_status()
 
@@ -226,11 +230,11 @@ class TreeScreen(SheetScreen[None]):
         return places[at] if at else 0
 
     def _show_status(self) -> None:
-        problem = Query(self.query_one("#filter", LineInput).text).problem
+        problem = FuzzyQuery(self.query_one("#filter", LineInput).text).problem
         compared = "d on another entry compares" if self._compared_id else ""
         count = f"{len(self._lines):,} of {len(self.entry_tree.entries):,}"
         note = " · ".join(
-            filter(None, (problem, self._note_text, compared, TREE_FILTER_NAMES[self.filter], count))
+            filter(None, (problem, self._note_text, compared, TREE_FILTER_LABELS[self.filter], count))
         )
         self.query_one(RuleTitle).show(note=note)
 
@@ -284,7 +288,7 @@ class TreeScreen(SheetScreen[None]):
     def action_enter(self) -> None:
         if self.focused is not None:  # the search is done and its result stays
             self.set_focus(None)
-            self.query_one(KeyHints).show(HINTS)
+            self.query_one(KeyHints).show(TREE_KEY_HINTS)
         else:
             self.action_ask("go")
 
@@ -306,7 +310,7 @@ class TreeScreen(SheetScreen[None]):
         line = self.query_one("#filter", LineInput)
         line.display = True
         line.focus()
-        self.query_one(KeyHints).show(SEARCH_HINTS)
+        self.query_one(KeyHints).show(TREE_SEARCH_KEY_HINTS)
         if begin:
             line.set_text(line.text + begin)
             self._apply_filter()
@@ -318,7 +322,7 @@ class TreeScreen(SheetScreen[None]):
             self.set_focus(None)
             line.set_text("")
             self._apply_filter()
-            self.query_one(KeyHints).show(HINTS)
+            self.query_one(KeyHints).show(TREE_KEY_HINTS)
         else:
             self.dismiss(None)
 

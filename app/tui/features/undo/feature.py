@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
-from app.tui.keys.keymap import NO_KEY
+from app.tui.feature import FeatureServices, TuiFeature
+from app.tui.keys.keymap import UNBOUND_KEY_LABEL
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
-    from app.tui.features.undo.page import FilesPage
+    from app.tui.features.undo.page import FileRestorePage
 
 
-class UndoFeature(Feature["FilesPage"]):
-    slash_commands: Sequence[SlashCommand["FilesPage"]] = (
+class UndoFeature(TuiFeature["FileRestorePage"]):
+    slash_commands: Sequence[SlashCommand["FileRestorePage"]] = (
         SlashCommand(
             name="undo",
             hint="[prompts]",
@@ -22,26 +22,26 @@ class UndoFeature(Feature["FilesPage"]):
         ),
         SlashCommand(name="redo", session_command="redo_files", run=lambda page, _: page.redo()),
     )
-    keys: Sequence[PageKey["FilesPage"]] = (
+    keys: Sequence[PageKey["FileRestorePage"]] = (
         PageKey(
             id="app.files.undo",
             keys="alt+z",
             session_command="undo_files",
-            run_key=lambda page: page.undo(),
+            run_key_action=lambda page: page.undo(),
         ),
         PageKey(
             id="app.files.redo",
-            keys=NO_KEY,
+            keys=UNBOUND_KEY_LABEL,
             session_command="redo_files",
-            run_key=lambda page: page.redo(),
+            run_key_action=lambda page: page.redo(),
         ),
     )
 
-    def page(self, screen: FeatureServices) -> "FilesPage":
-        from app.tui.features.undo.page import FilesPage  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "FileRestorePage":
+        from app.tui.features.undo.page import FileRestorePage  # noqa: PLC0415  (when it is first used)
 
-        return FilesPage(screen.session, screen.ask, screen.show_message)
+        return FileRestorePage(screen.session, screen.ask, screen.show_message)
 
 
-UNDO = UndoFeature()
-FEATURES = (UNDO,)
+UNDO_FEATURE = UndoFeature()
+TUI_FEATURES = (UNDO_FEATURE,)

@@ -6,27 +6,39 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.engine.files.file_restorer import RedoRestore, RestoreRequest, RestoreToEntry, UndoLastPrompts
+from app.engine.files.file_restorer import (
+    RestoreFilesToEntry,
+    RestoreRequest,
+    UndoFilesOfLastPrompts,
+    UndoLastRestore,
+)
 from app.engine.session import Session
-from app.tui.features.undo.screen import RestoreRow, RestoreScreen
+from app.tui.features.undo.screen import FileRestoreScreen, RestoreScreenRow
 from app.tui.page_protocols import AskOnScreen, ShowMessage
-from app.undo.change_records import RestoreChoice, RestoredData, files_of, restored_of
-from app.undo.file_history import undone_changes
-from app.undo.restore_steps import SKIPPED_REASON
-from app.undo.session_undo import restored_text
+from app.undo.change_records import (
+    FileRestoreData,
+    RestoreChoice,
+    file_changes_data_of_entry,
+    file_restore_data_of_entry,
+)
+from app.undo.file_history import restore_by_undone_entry
+from app.undo.restore_steps import RESTORE_SKIPPED_REASON
+from app.undo.session_undo import finished_restore_text
 from app.values.entries import MessageEntry
 from app.values.messages import UserMessage
 from app.values.user_errors import UserError
-from tools.amounts import format_changed_files, format_changed_lines
-from widgets.screens.picker import Picked
+from tools.number_formatting import format_changed_files, format_changed_lines
+from widgets.screens.picker import PickerResult
 
 if TYPE_CHECKING:
     from app.undo.restore_plan import RestoreFileRow, RestorePlan
 
-_NOT_A_NUMBER_TEXT = "/undo takes a number of prompts: /undo 3 undoes the last three that changed files."
+_INVALID_UNDO_COUNT_TEXT = (
+    "/undo takes a number of prompts: /undo 3 undoes the last three that changed files."
+)
 
 
-class FilesPage(msgspec.Struct, frozen=True):
+class FileRestorePage(msgspec.Struct, frozen=True):
     """Restores the files of one session to an earlier or undone state."""
 
     session: Session
@@ -35,20 +47,20 @@ class FilesPage(msgspec.Struct, frozen=True):
 
     async def undo(self, argument: str = "") -> None:
         if argument and (not argument.isdecimal() or int(argument) < 1):
-            raise UserError(_NOT_A_NUMBER_TEXT)
-        await self._restore(UndoLastPrompts(count=int(argument or 1)))
+            raise UserError(_INVALID_UNDO_COUNT_TEXT)
+        await self._restore(UndoFilesOfLastPrompts(count=int(argument or 1)))
 
     async def redo(self) -> None:
-        await self._restore(RedoRestore())
+        await self._restore(UndoLastRestore())
 
     async def restore_to_entry(self, entry_id: str) -> None:
         """Restores files to their content at an entry of the session; the conversation does not move."""
-        await self._restore(RestoreToEntry(entry_id=entry_id))
+        await self._restore(RestoreFilesToEntry(entry_id=entry_id))
 
-    async def plan_if_different(self, entry_id: str) -> "RestorePlan | None":
+    async def restore_plan_if_different(self, entry_id: str) -> "RestorePlan | None":
         """Returns the plan to restore files to an entry; None if nothing would change or no history is kept."""
         try:
-            plan = await self.session.file_restorer.plan_restore(RestoreToEntry(entry_id=entry_id))
+            plan = await self.session.file_restorer.plan_restore(RestoreFilesToEntry(entry_id=entry_id))
         except UserError:
             return None
         return plan if any(row.state in ("ready", "conflict") for row in plan.rows) else None
@@ -58,17 +70,17 @@ class FilesPage(msgspec.Struct, frozen=True):
         if not plan.rows:
             self.show_message("The files already match that point, so there is nothing to restore.")
             return
-        choices = await self.choose_files(plan)
+        choices = await self.choose_files_to_restore(plan)
         if choices is None:
             return
         done = await self.session.file_restorer.carry_out_restore(plan, choices)
-        self.report_result(done.data)
+        self.report_restore_result(done.data)
 
-    def report_result(self, data: RestoredData) -> None:
+    def report_restore_result(self, data: FileRestoreData) -> None:
         """Tells the user which files a restore did not change, and how to reverse it unless the last turn already says
         so."""
-        kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != SKIPPED_REASON]
-        lines = [restored_text(data)] if not data.total else []
+        kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != RESTORE_SKIPPED_REASON]
+        lines = [finished_restore_text(data)] if not data.total else []
         if kept and data.total:
             lines.append("Not changed:")
         lines += kept[:20]
@@ -77,7 +89,7 @@ class FilesPage(msgspec.Struct, frozen=True):
         if lines:
             self.show_message("\n".join(lines))
 
-    def _is_told_by_last_turn(self, data: RestoredData) -> bool:
+    def _is_told_by_last_turn(self, data: FileRestoreData) -> bool:
         """Returns whether the end of the last turn, which is just above, says how to reverse this restore."""
         path = self.session.log.path_to()
         begins = (
@@ -85,14 +97,22 @@ class FilesPage(msgspec.Struct, frozen=True):
             for number, entry in enumerate(path)
             if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
         )
-        changes = [entry.id for entry in path[max(begins, default=0) :] if files_of(entry) is not None]
-        undone = undone_changes(path)
+        changes = [
+            entry.id
+            for entry in path[max(begins, default=0) :]
+            if file_changes_data_of_entry(entry) is not None
+        ]
+        undone = restore_by_undone_entry(path)
         if data.undoes:
             return bool(changes) and not any(id in undone for id in changes)
-        own = {entry.id for entry in path if (one := restored_of(entry)) is not None and one.id == data.id}
+        own = {
+            entry.id
+            for entry in path
+            if (one := file_restore_data_of_entry(entry)) is not None and one.id == data.id
+        }
         return bool(changes) and all(undone.get(id) in own for id in changes)
 
-    async def choose_files(self, plan: "RestorePlan") -> dict[str, RestoreChoice] | None:
+    async def choose_files_to_restore(self, plan: "RestorePlan") -> dict[str, RestoreChoice] | None:
         """Shows the restore plan, in which the user chooses for each file whether and how it is restored; returns None
         if cancelled."""
         diffs: dict[tuple[str, str], str] = {}
@@ -114,22 +134,22 @@ class FilesPage(msgspec.Struct, frozen=True):
                 task.add_done_callback(work.discard)
             return diffs.get(key, "")
 
-        screen = RestoreScreen(
+        screen = FileRestoreScreen(
             plan.target.label,
             [_row(row) for row in plan.rows],
             figures=format_changed_files(len(plan.rows), plan.added, plan.removed),
             diff=diff,
             remarks=_plan_notes(plan),
         )
-        picked: Picked | None = await self.ask(screen)
+        picked: PickerResult | None = await self.ask(screen)
         for task in work:
             task.cancel()
         if picked is None:
             return None
-        return {path: _CHOICES[choice] for path, choice in screen.choices.items()}
+        return {path: _RESTORE_CHOICES[choice] for path, choice in screen.choices.items()}
 
 
-_CHOICES: dict[str, RestoreChoice] = {"restore": "restore", "merge": "merge", "keep": "keep"}
+_RESTORE_CHOICES: dict[str, RestoreChoice] = {"restore": "restore", "merge": "merge", "keep": "keep"}
 
 
 def _plan_notes(plan: "RestorePlan") -> list[str]:
@@ -139,10 +159,10 @@ def _plan_notes(plan: "RestorePlan") -> list[str]:
     ]
 
 
-def _row(row: "RestoreFileRow") -> RestoreRow:
+def _row(row: "RestoreFileRow") -> RestoreScreenRow:
     is_fixed = row.state in ("unheld", "refused")
     choices = () if is_fixed else ("restore", "merge", "keep") if row.can_merge else ("restore", "keep")
-    return RestoreRow(
+    return RestoreScreenRow(
         path=row.path,
         change=row.deed,
         why=row.why,

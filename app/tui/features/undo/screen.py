@@ -7,31 +7,31 @@ from typing import ClassVar
 import msgspec
 from textual.binding import Binding, BindingType
 
-from tools.results import Card, DiffBlock, TextBlock
-from widgets.line import cells
+from tools.tool_result_values import Card, DiffBlock, TextBlock
+from widgets.lists.list_rows import ListRow, RowBadge, RowTone
 from widgets.lists.row_list import RowList
-from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.block import BlockView, show_single_block
+from widgets.row_builder import cells
+from widgets.screens.block import SingleBlockTranscript, show_single_block
 from widgets.screens.picker import PickerScreen
 from widgets.screens.screen_parts import KeyHint, RuleTitle
-from widgets.transcript.blocks import CardBlock, CardState, NoteBlock
+from widgets.transcript.transcript_blocks import AppNoteBlock, CardState, ToolCallBlock
 
-_CHOICE_MARKS: dict[str, tuple[str, Tone]] = {
+_RESTORE_CHOICE_MARKS: dict[str, tuple[str, RowTone]] = {
     "restore": ("✓ ", "text"),
     "merge": ("⋈ ", "text"),
     "keep": ("  ", "dim"),
 }
-_REFUSAL_TEXTS = {
+_RESTORE_CHOICE_REFUSAL_TEXTS = {
     "merge": "it cannot be merged",
     "keep": "it cannot be skipped",
     "restore": "it cannot be restored",
 }
-_OUTCOME_TEXTS = {"restore": "will be restored", "merge": "will be merged", "keep": "will not change"}
-_LIST_HEIGHT_DIVISOR = 3
+_RESTORE_OUTCOME_TEXTS = {"restore": "will be restored", "merge": "will be merged", "keep": "will not change"}
+_RESTORE_FILE_LIST_HEIGHT_DIVISOR = 3
 """The list has at most one third of the height."""
 
 
-class RestoreRow(msgspec.Struct, frozen=True, kw_only=True):
+class RestoreScreenRow(msgspec.Struct, frozen=True, kw_only=True):
     """A file in the list of the restore screen, with what happens to it and the possible choices."""
 
     path: str
@@ -47,7 +47,7 @@ class RestoreRow(msgspec.Struct, frozen=True, kw_only=True):
     is_conflict: bool = False
 
 
-class RestoreScreen(PickerScreen):
+class FileRestoreScreen(PickerScreen):
     """The screen to restore files; returns a row to apply, and `choices` has the action for each file."""
 
     IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
@@ -65,7 +65,7 @@ class RestoreScreen(PickerScreen):
     def __init__(
         self,
         title: str,
-        changes: Sequence[RestoreRow],
+        changes: Sequence[RestoreScreenRow],
         *,
         figures: str = "",
         diff: Callable[[str, str], str],
@@ -78,7 +78,7 @@ class RestoreScreen(PickerScreen):
         self._diff = diff
         self._remarks = tuple(remarks)
         self._figures = figures
-        self._diff_pane = BlockView(NoteBlock(id="nothing", text=""))
+        self._diff_pane = SingleBlockTranscript(AppNoteBlock(id="nothing", text=""))
         super().__init__(
             title,
             self._list_rows(),
@@ -102,7 +102,7 @@ class RestoreScreen(PickerScreen):
         ]
 
     def _fit(self) -> None:
-        most = max(2, self.app.size.height // _LIST_HEIGHT_DIVISOR)
+        most = max(2, self.app.size.height // _RESTORE_FILE_LIST_HEIGHT_DIVISOR)
         self.set_class(True, "below")
         self.query_one(RowList).styles.height = max(1, min(most, len(self._rows)))
 
@@ -120,11 +120,11 @@ class RestoreScreen(PickerScreen):
             show_single_block(self._diff_pane, block)
 
     @property
-    def chosen_count(self) -> int:
+    def chosen_file_count(self) -> int:
         return sum(choice != "keep" for choice in self.choices.values())
 
     def action_choose(self) -> None:
-        if not self.chosen_count:
+        if not self.chosen_file_count:
             self.show_note("no files are selected")
             return
         super().action_choose()
@@ -141,7 +141,9 @@ class RestoreScreen(PickerScreen):
         change = self._changes.get(self.row.id) if self.row else None
         if change is None or choice not in change.choices:
             self.show_note(
-                _REFUSAL_TEXTS[choice] if change is not None and change.choices else "it cannot be restored"
+                _RESTORE_CHOICE_REFUSAL_TEXTS[choice]
+                if change is not None and change.choices
+                else "it cannot be restored"
             )
             return
         self.choices[change.path] = choice
@@ -160,7 +162,7 @@ class RestoreScreen(PickerScreen):
         self.refresh_preview()
 
     def _count_changes(self) -> str:
-        chosen = f"{self.chosen_count} of {len(self.choices)} selected" if self.choices else ""
+        chosen = f"{self.chosen_file_count} of {len(self.choices)} selected" if self.choices else ""
         return " · ".join(filter(None, (self._figures, chosen)))
 
     def _list_rows(self) -> list[ListRow]:
@@ -175,17 +177,17 @@ class RestoreScreen(PickerScreen):
         )
         return [self._list_row(change, widths) for change in changes]
 
-    def _list_row(self, change: RestoreRow, widths: tuple[int, int, int]) -> ListRow:
+    def _list_row(self, change: RestoreScreenRow, widths: tuple[int, int, int]) -> ListRow:
         choice = self.choices.get(change.path)
-        mark, tone = ("– ", "dim") if choice is None else _CHOICE_MARKS[choice]
+        mark, tone = ("– ", "dim") if choice is None else _RESTORE_CHOICE_MARKS[choice]
         if change.is_conflict and choice == "keep":
             mark, tone = "▲ ", "warning"
         deed, *sizes = widths
-        tone_of_deed: Tone = "text" if choice not in (None, "keep") else "muted"
-        badges = [Badge(text=f"{change.change:<{deed}}", tone=tone_of_deed)]
-        tones: tuple[Tone, Tone] = ("success", "error")
+        tone_of_deed: RowTone = "text" if choice not in (None, "keep") else "muted"
+        badges = [RowBadge(text=f"{change.change:<{deed}}", tone=tone_of_deed)]
+        tones: tuple[RowTone, RowTone] = ("success", "error")
         for figure, size, colour in zip(_line_count_texts(change), sizes, tones, strict=True):
-            badges += [Badge(text=f"{figure:>{size}}", tone=colour)] if size else []
+            badges += [RowBadge(text=f"{figure:>{size}}", tone=colour)] if size else []
         return ListRow(
             id=change.path,
             title=change.path,
@@ -196,21 +198,23 @@ class RestoreScreen(PickerScreen):
             search_words=change.changed_by,
         )
 
-    def _change_card(self, change: RestoreRow) -> CardBlock:
+    def _change_card(self, change: RestoreScreenRow) -> ToolCallBlock:
         """Returns the change of a file as a card like that of an edit that waits for approval."""
         choice = self.choices.get(change.path, "keep")
         becomes = (
-            f"{_OUTCOME_TEXTS[choice]}: {change.change}" if choice == "restore" else _OUTCOME_TEXTS[choice]
+            f"{_RESTORE_OUTCOME_TEXTS[choice]}: {change.change}"
+            if choice == "restore"
+            else _RESTORE_OUTCOME_TEXTS[choice]
         )
         remarks = [TextBlock(text=text) for text in self._remarks]
         diff = self._diff(change.path, choice)
         parts = [DiffBlock(path=change.path, diff=diff)] if diff else []
         summary = " · ".join(word for word in (becomes, change.why, change.changed_by) if word)
         card = Card(title=change.path, summary=summary, blocks=(*remarks, *parts))
-        return CardBlock(id=change.path, card=card, state=CardState.ASKED)
+        return ToolCallBlock(id=change.path, card=card, state=CardState.ASKED)
 
 
-def _line_count_texts(change: RestoreRow) -> tuple[str, str]:
+def _line_count_texts(change: RestoreScreenRow) -> tuple[str, str]:
     """Splits the counts of changed lines into the added and the removed ones, such as `+3` and `−1`."""
     words = change.line_counts.split()
     added = next((word for word in words if word.startswith("+")), "")

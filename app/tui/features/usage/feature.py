@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FeatureServices
+from app.tui.feature import FeatureServices, TuiFeature
 from app.tui.slash_commands import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.usage.page import UsagePage
 
 
-class UsageFeature(Feature["UsagePage"]):
+class UsageFeature(TuiFeature["UsagePage"]):
     slash_commands: Sequence[SlashCommand["UsagePage"]] = (
         SlashCommand(
             name="usage",
@@ -30,5 +30,5 @@ class UsageFeature(Feature["UsagePage"]):
         )
 
 
-USAGE = UsageFeature()
-FEATURES = (USAGE,)
+USAGE_FEATURE = UsageFeature()
+TUI_FEATURES = (USAGE_FEATURE,)

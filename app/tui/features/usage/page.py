@@ -8,27 +8,27 @@ from pathlib import Path
 import msgspec
 
 from app.engine.tree.session_paths import SessionPaths
-from app.sessions.index.usage import (
-    GROUPINGS,
-    UNKNOWN_TITLE,
+from app.sessions.index.token_usage import (
+    UNKNOWN_USAGE_GROUP_TITLE,
+    USAGE_GROUPINGS,
     GroupFilter,
     Grouping,
-    SkippedUsage,
-    UsageGroup,
-    UsagePart,
-    UsageReport,
-    UsageSum,
-    group_usage,
-    matching_parts,
-    sum_parts,
+    SessionDayModelUsage,
+    SkippedUsageLine,
+    TokenUsageGroup,
+    TokenUsageReport,
+    TokenUsageSum,
+    filter_usage_parts,
+    group_token_usage,
+    sum_usage_parts,
 )
-from app.sessions.session_library import read_usage
-from app.tui.features.usage.screen import UsageDay, UsageRow, UsageScreen, UsageView
+from app.sessions.session_library import read_token_usage
+from app.tui.features.usage.screen import PlottedUsageDay, UsageRow, UsageScreen, UsageScreenContent
 from app.tui.page_protocols import AskOnScreen
 from app.tui.status.header_and_footer import short_path
 from app.values.usage import format_dollars
-from tools.amounts import format_percentage, tokens
-from widgets.screens.picker import Picked
+from tools.number_formatting import format_percentage, format_token_count
+from widgets.screens.picker import PickerResult
 
 _PLOTTED_DAYS = 30
 """The number of days in the plot."""
@@ -43,25 +43,25 @@ class UsagePage(msgspec.Struct, frozen=True):
     home: Path
 
     async def open(self) -> None:
-        found = await asyncio.to_thread(read_usage, self.places.sessions_root, self.cache)
+        found = await asyncio.to_thread(read_token_usage, self.places.sessions_root, self.cache)
         await _UsageScreenState(found, self.home).open(self.ask)
 
 
 class _UsageScreenState:
     """The grouping and filters of one opened usage screen."""
 
-    def __init__(self, found: UsageReport, home: Path) -> None:
+    def __init__(self, found: TokenUsageReport, home: Path) -> None:
         self._report = found
         self._home = home
         self._filters: list[tuple[GroupFilter, str]] = []
         """The chosen filters, each within the one before, with their labels."""
-        self._grouping: Grouping = GROUPINGS[0]
+        self._grouping: Grouping = USAGE_GROUPINGS[0]
 
     async def open(self, ask: AskOnScreen) -> None:
         """Shows the usage screen; Enter opens the parts of a sum, and Escape returns from them."""
         current = ""
         while True:
-            picked: Picked | None = await ask(
+            picked: PickerResult | None = await ask(
                 UsageScreen(self._make_view(), current=current), on_request=self._handle_request
             )
             if picked is None:
@@ -76,7 +76,7 @@ class _UsageScreenState:
 
     def _unused_groupings(self) -> list[Grouping]:
         taken = {by for (by, _), _ in self._filters}
-        return [way for way in GROUPINGS if way not in taken]
+        return [way for way in USAGE_GROUPINGS if way not in taken]
 
     async def _handle_request(self, request: UsageScreen.ActionRequested) -> None:
         if isinstance(request.screen, UsageScreen):
@@ -84,28 +84,28 @@ class _UsageScreenState:
             self._grouping = ways[(ways.index(self._grouping) + step) % len(ways)]
             request.screen.show_view(self._make_view())
 
-    def _make_view(self) -> UsageView:
-        parts = matching_parts(self._report.parts, [within for within, _ in self._filters])
-        whole = sum_parts(parts)
+    def _make_view(self) -> UsageScreenContent:
+        parts = filter_usage_parts(self._report.parts, [within for within, _ in self._filters])
+        whole = sum_usage_parts(parts)
         within = "".join(f" · {name}" for _, name in self._filters)
-        return UsageView(
+        return UsageScreenContent(
             title=f"Usage by {self._grouping}{within}",
             heading=self._grouping.capitalize(),
             note=_usage_text(whole),
             days=_plotted_usage(parts, date.today(), is_money=bool(whole.cost)),
             rows=tuple(
                 self._usage_row(found, is_money=bool(whole.cost))
-                for found in group_usage(parts, self._grouping)
+                for found in group_token_usage(parts, self._grouping)
             ),
             skipped=() if self._filters else tuple(_skipped_row(one) for one in self._report.skipped),
         )
 
-    def _usage_row(self, found: UsageGroup, *, is_money: bool) -> UsageRow:
+    def _usage_row(self, found: TokenUsageGroup, *, is_money: bool) -> UsageRow:
         title = found.title
         if self._grouping == "project" and found.id:
             title = short_path(Path(found.id), self._home)
-        elif self._grouping == "day" and found.id != UNKNOWN_TITLE:
-            title = format_day(date.fromisoformat(found.id))
+        elif self._grouping == "day" and found.id != UNKNOWN_USAGE_GROUP_TITLE:
+            title = format_weekday_and_date(date.fromisoformat(found.id))
         used = found.usage
         return UsageRow(
             id=found.id,
@@ -116,48 +116,55 @@ class _UsageScreenState:
             amount=used.cost if is_money else used.tokens,
             figures=(
                 f"{used.answers:,}",
-                tokens(used.tokens),
+                format_token_count(used.tokens),
                 _cached_share(used),
                 format_dollars(used.cost),
             ),
         )
 
 
-def format_day(day: date) -> str:
+def format_weekday_and_date(day: date) -> str:
     """Returns a day as people say it: `Mon Nov 23`, with its year if it is another one."""
     year = "" if day.year == date.today().year else f" {day.year}"
     return f"{day:%a %b} {day.day}{year}"
 
 
-def _usage_text(used: UsageSum) -> str:
+def _usage_text(used: TokenUsageSum) -> str:
     cached = _cached_share(used)
     return " · ".join(
         filter(
-            None, (format_dollars(used.cost), f"{tokens(used.tokens)} tokens", cached and f"{cached} cached")
+            None,
+            (
+                format_dollars(used.cost),
+                f"{format_token_count(used.tokens)} tokens",
+                cached and f"{cached} cached",
+            ),
         )
     )
 
 
-def _cached_share(used: UsageSum) -> str:
+def _cached_share(used: TokenUsageSum) -> str:
     return "" if used.cached_percentage is None else format_percentage(used.cached_percentage)
 
 
-def _plotted_usage(parts: Sequence[UsagePart], today: date, *, is_money: bool) -> tuple[UsageDay, ...]:
-    sums = {found.id: found.usage for found in group_usage(parts, "day")}
-    shown: list[UsageDay] = []
+def _plotted_usage(
+    parts: Sequence[SessionDayModelUsage], today: date, *, is_money: bool
+) -> tuple[PlottedUsageDay, ...]:
+    sums = {found.id: found.usage for found in group_token_usage(parts, "day")}
+    shown: list[PlottedUsageDay] = []
     for back in range(_PLOTTED_DAYS - 1, -1, -1):
         day = today - timedelta(days=back)
-        used = sums.get(day.isoformat(), UsageSum())
+        used = sums.get(day.isoformat(), TokenUsageSum())
         shown.append(
-            UsageDay(
-                name=format_day(day),
+            PlottedUsageDay(
+                name=format_weekday_and_date(day),
                 amount=used.cost if is_money else used.tokens,
-                figure=format_dollars(used.cost) if is_money else tokens(used.tokens),
+                figure=format_dollars(used.cost) if is_money else format_token_count(used.tokens),
             )
         )
     return tuple(shown)
 
 
-def _skipped_row(one: SkippedUsage) -> tuple[str, str]:
+def _skipped_row(one: SkippedUsageLine) -> tuple[str, str]:
     name = Path(one.path).name
     return one.why, f"line {one.line} of {name}" if one.line else name

@@ -9,18 +9,18 @@ from textual.binding import BindingType
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tools.amounts import draw_thin_bar
-from widgets.line import RIGHT_MARGIN, RowBuilder, cells, plain_line
-from widgets.lists.rows import Badge, ListRow, make_column_heads
+from tools.number_formatting import draw_thin_progress_bar
+from widgets.lists.list_rows import ListRow, RowBadge, make_column_heads
+from widgets.row_builder import RIGHT_MARGIN_CELLS, RowBuilder, cells, clean_single_line
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.screen_parts import KeyHint
 from widgets.transcript.leaves.safe_text import cut_end_to_fit
 
-_BAR_CHARACTERS = " ▁▂▃▄▅▆▇█"
-_PLOT_ROWS = 4
+_USAGE_BAR_CHARACTERS = " ▁▂▃▄▅▆▇█"
+_USAGE_PLOT_ROWS = 4
 """The height of the plot in rows."""
-_LABEL_CELLS = 9
-_COLUMN_WIDTHS = ((7, "answers"), (8, "tokens"), (7, "cached"), (10, "cost"))
+_USAGE_LABEL_CELLS = 9
+_USAGE_COLUMN_WIDTHS = ((7, "answers"), (8, "tokens"), (7, "cached"), (10, "cost"))
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
     """The row's numbers: answers, tokens, cache hits, cost."""
 
 
-class UsageDay(msgspec.Struct, frozen=True, kw_only=True):
+class PlottedUsageDay(msgspec.Struct, frozen=True, kw_only=True):
     """The usage of one day in the plot."""
 
     name: str
@@ -44,7 +44,7 @@ class UsageDay(msgspec.Struct, frozen=True, kw_only=True):
     figure: str
 
 
-class UsageView(msgspec.Struct, frozen=True, kw_only=True):
+class UsageScreenContent(msgspec.Struct, frozen=True, kw_only=True):
     """The content of the usage screen: plot, rows and totals."""
 
     title: str
@@ -52,7 +52,7 @@ class UsageView(msgspec.Struct, frozen=True, kw_only=True):
     """What the rows are."""
     note: str = ""
     """The total."""
-    days: tuple[UsageDay, ...] = ()
+    days: tuple[PlottedUsageDay, ...] = ()
     """The last days, oldest first, including days without usage."""
     rows: tuple[UsageRow, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
@@ -63,47 +63,47 @@ class UsagePlot(Widget):
     """A bar chart with a column for each of the last days that fit."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"usage-plot--bar", "usage-plot--label", "usage-plot--rule"}
-    DEFAULT_CSS = f"UsagePlot {{ height: {_PLOT_ROWS + 2}; }}"
+    DEFAULT_CSS = f"UsagePlot {{ height: {_USAGE_PLOT_ROWS + 2}; }}"
 
-    def __init__(self, days: Sequence[UsageDay], *, id: str | None = None) -> None:
+    def __init__(self, days: Sequence[PlottedUsageDay], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._days = tuple(days)
 
-    def show(self, days: Sequence[UsageDay]) -> None:
+    def show(self, days: Sequence[PlottedUsageDay]) -> None:
         self._days = tuple(days)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         label, rule = self._style("label"), self._style("rule")
-        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN).pad(2)
-        room = line.remaining_cells - _LABEL_CELLS - 2
+        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN_CELLS).pad(2)
+        room = line.remaining_cells - _USAGE_LABEL_CELLS - 2
         step = 3 if room >= 3 * len(self._days) else 2
         days = self._days[-max(1, room // step) :]
         most = max(days, key=lambda day: day.amount, default=None)
         if most is None:
             return line.strip()
-        if y >= _PLOT_ROWS:
-            return (self._draw_axis if y == _PLOT_ROWS else self._draw_dates)(line, days, step).strip()
+        if y >= _USAGE_PLOT_ROWS:
+            return (self._draw_axis if y == _USAGE_PLOT_ROWS else self._draw_dates)(line, days, step).strip()
         told = most.figure if y == 0 else ""
-        line.add(f"{told:>{_LABEL_CELLS}} ", label).add("│", rule)
+        line.add(f"{told:>{_USAGE_LABEL_CELLS}} ", label).add("│", rule)
         for day in days:
             line.add(
-                _column_character(day.amount, most.amount, _PLOT_ROWS - 1 - y) * (step - 1) + " ",
+                _column_character(day.amount, most.amount, _USAGE_PLOT_ROWS - 1 - y) * (step - 1) + " ",
                 self._style("bar"),
             )
         return line.strip()
 
-    def _draw_axis(self, line: RowBuilder, days: Sequence[UsageDay], step: int) -> RowBuilder:
+    def _draw_axis(self, line: RowBuilder, days: Sequence[PlottedUsageDay], step: int) -> RowBuilder:
         rule = self._style("rule")
-        line.add(f"{'0':>{_LABEL_CELLS}} ", self._style("label"))
+        line.add(f"{'0':>{_USAGE_LABEL_CELLS}} ", self._style("label"))
         return line.add("└" + "─" * (step * len(days)), rule)
 
-    def _draw_dates(self, line: RowBuilder, days: Sequence[UsageDay], step: int) -> RowBuilder:
+    def _draw_dates(self, line: RowBuilder, days: Sequence[PlottedUsageDay], step: int) -> RowBuilder:
         first, last = days[0].name, days[-1].name
-        line.pad(_LABEL_CELLS + 2)
+        line.pad(_USAGE_LABEL_CELLS + 2)
         start = line.used
         line.add(first, self._style("label"))
-        return line.fill_to(start + step * len(days) - 1 - cells(last)).add(last, self._style("label"))
+        return line.fill_to_column(start + step * len(days) - 1 - cells(last)).add(last, self._style("label"))
 
     def _style(self, name: str):
         return self.get_component_rich_style(f"usage-plot--{name}")
@@ -113,15 +113,15 @@ def _column_character(amount: float, most: float, row: int) -> str:
     """Returns the block character for one row of a column in the usage plot, with rows counted from below."""
     if not most or amount <= 0:
         return " "
-    eighths = max(1, round(8 * _PLOT_ROWS * amount / most))
-    return _BAR_CHARACTERS[max(0, min(8, eighths - 8 * row))]
+    eighths = max(1, round(8 * _USAGE_PLOT_ROWS * amount / most))
+    return _USAGE_BAR_CHARACTERS[max(0, min(8, eighths - 8 * row))]
 
 
-NARROW_MAX_COLUMNS = 60
+MAX_COLUMNS_OF_NARROW_USAGE_TABLE = 60
 """Columns below which a row shows only its cost."""
-_MIN_ROWS_FOR_MARGINS = 30
+_MIN_SCREEN_ROWS_FOR_MARGINS = 30
 """Rows of the terminal from which there are blank rows around the plot."""
-MIN_ROWS_FOR_PLOT = 16
+MIN_SCREEN_ROWS_FOR_USAGE_PLOT = 16
 """Rows of the terminal from which the plot is shown above the list."""
 
 
@@ -150,7 +150,7 @@ class UsageScreen(PickerScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = picker_bindings(ACTIONS)
 
-    def __init__(self, view: UsageView, *, current: str = "") -> None:
+    def __init__(self, view: UsageScreenContent, *, current: str = "") -> None:
         self.view = view
         super().__init__(
             view.title,
@@ -164,14 +164,14 @@ class UsageScreen(PickerScreen):
             is_full_height=True,
         )
 
-    def compose_above(self) -> ComposeResult:
+    def compose_above_filter(self) -> ComposeResult:
         yield UsagePlot(self.view.days, id="plot")
 
     def _fit(self) -> None:
         super()._fit()
         plot, height = self.query_one(UsagePlot), self.app.size.height
-        plot.display = height >= MIN_ROWS_FOR_PLOT
-        plot.styles.margin = (1, 0) if height >= _MIN_ROWS_FOR_MARGINS else 0
+        plot.display = height >= MIN_SCREEN_ROWS_FOR_USAGE_PLOT
+        plot.styles.margin = (1, 0) if height >= _MIN_SCREEN_ROWS_FOR_MARGINS else 0
 
     def on_resize(self) -> None:
         width = self.app.size.width
@@ -180,7 +180,7 @@ class UsageScreen(PickerScreen):
     def hints(self) -> list[KeyHint]:
         return [hint for hint in super().hints() if hint.id != "app.usage.previous"]
 
-    def show_view(self, view: UsageView) -> None:
+    def show_view(self, view: UsageScreenContent) -> None:
         self.view = view
         self.query_one(UsagePlot).show(view.days)
         width = self.app.size.width
@@ -190,17 +190,17 @@ class UsageScreen(PickerScreen):
 
 
 def _visible_columns(width: int) -> tuple[tuple[int, str], ...]:
-    return _COLUMN_WIDTHS[-1:] if width < NARROW_MAX_COLUMNS else _COLUMN_WIDTHS
+    return _USAGE_COLUMN_WIDTHS[-1:] if width < MAX_COLUMNS_OF_NARROW_USAGE_TABLE else _USAGE_COLUMN_WIDTHS
 
 
-def _column_heads(view: UsageView, width: int) -> ListRow:
+def _column_heads(view: UsageScreenContent, width: int) -> ListRow:
     return make_column_heads(
         view.heading, right="".join(f"{head:>{size}}" for size, head in _visible_columns(width))
     )
 
 
-def _usage_rows(view: UsageView, width: int) -> list[ListRow]:
-    is_wide, is_narrow = width >= 100, width < NARROW_MAX_COLUMNS
+def _usage_rows(view: UsageScreenContent, width: int) -> list[ListRow]:
+    is_wide, is_narrow = width >= 100, width < MAX_COLUMNS_OF_NARROW_USAGE_TABLE
     size = 24 if is_wide else 0 if is_narrow else 10
     longest = 40 if is_wide else max(8, min(width - size - 40, width * 2 // 5 - 1))
     columns = _visible_columns(width)
@@ -209,8 +209,10 @@ def _usage_rows(view: UsageView, width: int) -> list[ListRow]:
     rows = [
         ListRow(
             id=row.id,
-            title=cut_end_to_fit(plain_line(row.title), longest),
-            badges=(Badge(text=draw_thin_bar(row.amount, most, size), tone="accent"),) if size else (),
+            title=cut_end_to_fit(clean_single_line(row.title), longest),
+            badges=(RowBadge(text=draw_thin_progress_bar(row.amount, most, size), tone="accent"),)
+            if size
+            else (),
             detail=row.detail if is_wide else "",
             search_words=f"{row.title} {row.detail} {row.id}",
             right="".join(

@@ -17,11 +17,17 @@ from textual.widgets import Input, Static
 
 from tests.support.idle import idle, is_laid_out
 from tests.widgets.transcript.terminal.planted import PLANTED
-from tools.results import Card, CommandBlock, TextBlock
+from tools.tool_result_values import Card, CommandBlock, TextBlock
 from widgets.terminal.terminal_output import TerminalOutputDiff
 from widgets.textual_internals import paint_changed_widgets
-from widgets.themes import variable_defaults
-from widgets.transcript.blocks import CardBlock, CardState, NoteBlock, NoteKind, UserBlock
+from widgets.themes import default_style_variables
+from widgets.transcript.transcript_blocks import (
+    AppNoteBlock,
+    AppNoteKind,
+    CardState,
+    ToolCallBlock,
+    UserPromptBlock,
+)
 from widgets.transcript.view import Transcript
 
 ROOT = Path(__file__).parents[4]
@@ -65,7 +71,7 @@ class Driven(App[None]):
         return screen
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults()
+        return default_style_variables()
 
     def compose(self) -> ComposeResult:
         with Horizontal():
@@ -78,9 +84,11 @@ class Driven(App[None]):
         self.transcript = self.query_one(Transcript)
         self.output.install_output_diff()
         for number in range(8):
-            self.transcript.add(UserBlock(id=f"u{number}", text=f"Question {number} " + "word " * number))
             self.transcript.add(
-                NoteBlock(id=f"n{number}", text="A note\nof two lines", kind=NoteKind.WARNING)
+                UserPromptBlock(id=f"u{number}", text=f"Question {number} " + "word " * number)
+            )
+            self.transcript.add(
+                AppNoteBlock(id=f"n{number}", text="A note\nof two lines", kind=AppNoteKind.WARNING)
             )
         self.server = await asyncio.start_unix_server(self.serve, self.socket)
 
@@ -168,15 +176,17 @@ class Driven(App[None]):
         state = random_.choice(list(CardState))
         output = "\n".join(f"line {number}" for number in range(random_.randint(0, 9)))
         card = Card(title="bash", subject="make", blocks=(CommandBlock(command="make", output=output),))
-        self.transcript.add(CardBlock(id=f"c{random_.randint(0, 5)}", card=card, state=state, timing="1 s"))
+        self.transcript.add(
+            ToolCallBlock(id=f"c{random_.randint(0, 5)}", card=card, state=state, timing="1 s")
+        )
 
     def note(self, random_: random.Random) -> None:
         self.number += 1
         self.transcript.add(
-            NoteBlock(
+            AppNoteBlock(
                 id=f"x{self.number}",
                 text="note " * random_.randint(1, 40),
-                kind=random_.choice(list(NoteKind)),
+                kind=random_.choice(list(AppNoteKind)),
             )
         )
 
@@ -198,7 +208,7 @@ class Driven(App[None]):
 
     def expand(self, random_: random.Random) -> None:
         card = Card(title="read", blocks=(TextBlock(text="opened\n" * 5),))
-        self.transcript.add(CardBlock(id="c0", card=card, state=CardState.DONE))
+        self.transcript.add(ToolCallBlock(id="c0", card=card, state=CardState.DONE))
         self.transcript.open_all(tools=random_.random() < 0.5)
 
 

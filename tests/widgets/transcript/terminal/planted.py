@@ -8,41 +8,51 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from widgets.terminal import terminal_output
-from widgets.terminal.terminal_output import MovedRows, TerminalOutputDiff, WrittenRow, WrittenRun
+from widgets.terminal.terminal_output import (
+    MovedScreenRows,
+    TerminalOutputDiff,
+    WrittenCellRun,
+    WrittenScreenRow,
+)
 from widgets.textual_internals import _CroppedCompositor
-from widgets.transcript.leaves.code import CodeLeaf
-from widgets.transcript.painting.painter import Painter
+from widgets.transcript.leaves.code_leaf import CodeLeaf
+from widgets.transcript.painting.transcript_painter import Painter
 
 
 def scrolls_one_row_too_far() -> None:
-    find = terminal_output.find_moved_rows
+    find = terminal_output.find_moved_screen_rows
 
-    def wrong(rows: dict[int, WrittenRow], wanted: dict[int, list[WrittenRun]]) -> MovedRows | None:
+    def wrong(
+        rows: dict[int, WrittenScreenRow], wanted: dict[int, list[WrittenCellRun]]
+    ) -> MovedScreenRows | None:
         move = find(rows, wanted)
         return move and move._replace(top=move.top + 1)
 
     def scroll(
-        self: TerminalOutputDiff, move: MovedRows, wanted: dict[int, list[WrittenRun]], out: list[str]
+        self: TerminalOutputDiff,
+        move: MovedScreenRows,
+        wanted: dict[int, list[WrittenCellRun]],
+        out: list[str],
     ) -> None:
         right(self, move._replace(top=move.top - 1), wanted, out)
         out[-1] = out[-1].replace(f"\x1b[{move.top};", f"\x1b[{move.top + 1};")
 
     right = TerminalOutputDiff._scroll_moved_rows
-    terminal_output.find_moved_rows = wrong
+    terminal_output.find_moved_screen_rows = wrong
     TerminalOutputDiff._scroll_moved_rows = scroll  # type: ignore[method-assign]
 
 
 def sends_one_cell_too_few() -> None:
-    part = terminal_output.find_changed_part
+    part = terminal_output.find_changed_cells
 
-    def wrong(known: WrittenRun, run: WrittenRun) -> object:
+    def wrong(known: WrittenCellRun, run: WrittenCellRun) -> object:
         found = part(known, run)
         if found is None or found[1].cell_length < 2:
             return found
         x, strip = found
         return x, strip.crop(0, strip.cell_length - 1)
 
-    terminal_output.find_changed_part = wrong  # type: ignore[assignment]
+    terminal_output.find_changed_cells = wrong  # type: ignore[assignment]
 
 
 def remembers_rows_as_they_were() -> None:

@@ -9,11 +9,11 @@ from textual.strip import Strip
 
 from tests.widgets.transcript.page import Page
 from widgets.terminal.terminal_output import (
-    MovedRows,
+    MovedScreenRows,
     TerminalOutputDiff,
-    WrittenRun,
-    find_changed_part,
-    find_moved_rows,
+    WrittenCellRun,
+    find_changed_cells,
+    find_moved_screen_rows,
 )
 
 RED, BLUE = Style(color="red"), Style(color="blue")
@@ -24,9 +24,9 @@ def strip(parts: list[tuple[str, Style]], width: int) -> Strip:
     return Strip([Segment(text, style) for text, style in parts]).adjust_cell_length(width, RED)
 
 
-def row(text: str, x: int = 0) -> WrittenRun:
+def row(text: str, x: int = 0) -> WrittenCellRun:
     made = Strip([Segment(text, RED)], len(text))
-    return WrittenRun(x, x + len(text), made)
+    return WrittenCellRun(x, x + len(text), made)
 
 
 def cells(of: Strip) -> list[tuple[str, Style | None]]:
@@ -38,8 +38,11 @@ def test_the_changed_part_makes_the_new_row_of_the_old_one(
     old: list[tuple[str, Style]], new: list[tuple[str, Style]]
 ) -> None:
     width = 12
-    known, run = WrittenRun(3, 3 + width, strip(old, width)), WrittenRun(3, 3 + width, strip(new, width))
-    part = find_changed_part(known, run)
+    known, run = (
+        WrittenCellRun(3, 3 + width, strip(old, width)),
+        WrittenCellRun(3, 3 + width, strip(new, width)),
+    )
+    part = find_changed_cells(known, run)
     assert part is not None
     x, changed = part
     shown = cells(known.strip)
@@ -48,18 +51,18 @@ def test_the_changed_part_makes_the_new_row_of_the_old_one(
 
 
 def test_only_what_differs_is_sent() -> None:
-    part = find_changed_part(row("the old word stays"), row("the new word stays"))
+    part = find_changed_cells(row("the old word stays"), row("the new word stays"))
     assert part is not None
     assert (part[0], part[1].text) == (4, "new")
 
 
 @pytest.mark.parametrize("text", ["日本語", "👍", "e\u0301"])
 def test_rows_whose_width_terminals_disagree_on_are_sent_whole(text: str) -> None:
-    assert find_changed_part(row("a" + text), row("b" + text)) is None
+    assert find_changed_cells(row("a" + text), row("b" + text)) is None
 
 
 def test_a_row_with_a_mark_of_running_work_is_sent_in_part() -> None:
-    part = find_changed_part(row("● bash make · 4 s"), row("● bash make · 5 s"))
+    part = find_changed_cells(row("● bash make · 4 s"), row("● bash make · 5 s"))
     assert part is not None
     assert (part[0], part[1].text) == (14, "5")
 
@@ -67,16 +70,16 @@ def test_a_row_with_a_mark_of_running_work_is_sent_in_part() -> None:
 def test_rows_that_moved_are_found() -> None:
     rows = [row(f"line {number:03}") for number in range(40)]
     shown = {y: {0: rows[y]} for y in range(30)}
-    assert find_moved_rows(shown, {y: [rows[y + 3]] for y in range(30)}) == MovedRows(0, 30, 3)
-    assert find_moved_rows(shown, {y: [rows[y]] for y in range(30)}) is None
+    assert find_moved_screen_rows(shown, {y: [rows[y + 3]] for y in range(30)}) == MovedScreenRows(0, 30, 3)
+    assert find_moved_screen_rows(shown, {y: [rows[y]] for y in range(30)}) is None
     down = {y: {0: rows[y + 3]} for y in range(30)}
-    assert find_moved_rows(down, {y: [rows[y]] for y in range(30)}) == MovedRows(0, 30, -3)
+    assert find_moved_screen_rows(down, {y: [rows[y]] for y in range(30)}) == MovedScreenRows(0, 30, -3)
 
 
 def test_rows_are_not_moved_when_something_unknown_stands_beside_them() -> None:
     rows = [row(f"line {number:03}") for number in range(40)]
     shown = {y: {0: rows[y], 20: row("side", 20)} for y in range(30)}
-    assert find_moved_rows(shown, {y: [rows[y + 3]] for y in range(30)}) is None
+    assert find_moved_screen_rows(shown, {y: [rows[y + 3]] for y in range(30)}) is None
 
 
 def test_rows_are_not_moved_when_a_part_of_one_is_not_remembered() -> None:
@@ -85,9 +88,9 @@ def test_rows_are_not_moved_when_a_part_of_one_is_not_remembered() -> None:
     side = row("side", 8)
     shown = {y: {0: rows[y], 8: side} for y in range(30)}
     wanted = {y: [rows[y + 3], side] for y in range(30)}
-    assert find_moved_rows(shown, wanted) == MovedRows(0, 30, 3)
+    assert find_moved_screen_rows(shown, wanted) == MovedScreenRows(0, 30, 3)
     shown[29], wanted[29] = {8: side}, [side]
-    assert find_moved_rows(shown, wanted) is None
+    assert find_moved_screen_rows(shown, wanted) is None
 
 
 async def test_it_can_be_switched_off() -> None:

@@ -5,6 +5,7 @@ the session.
 """
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from app.assembly.project_trust_checker import ProjectTrustChecker
 from app.engine.core.request_budget import SessionUsageBudget, SessionUsageLimits
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.shared_rate_limit import SharedRateLimit
+from app.resources.installation_key import load_or_create_key
 from app.resources.paths import BayouPaths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import SettingRefused
 from app.resources.trust.project_trust import decide_project_trust
+from app.sessions.entry_signatures import EntrySignatures
 from app.sessions.errors import SessionError, SessionLocked, SessionTooNew
 from app.sessions.session_folders import read_session_header_or_none, session_files
 from app.sessions.session_log import SessionLog
@@ -41,17 +44,13 @@ def open_session(options: CommandLineOptions, paths: BayouPaths, *, can_ask: boo
     """Opens the session log that the command line asks for, with its folder, settings and trust. Afterwards
     `paths` points to the session's folder."""
     effective_settings, project = read_settings(options, paths, can_ask)
-    places = SessionPaths(
-        default_root=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings
-    )
+    places = _session_paths(paths, effective_settings)
     log, locked = _open_log(options, places, paths.cwd, can_ask)
     left: Path | None = None
     if places.is_of_other_folder(log) and not log.is_read_only:
         left = _change_folder(options, paths, log, can_ask)
         effective_settings, project = read_settings(options, paths, can_ask)
-        places = SessionPaths(
-            default_root=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings
-        )
+        places = _session_paths(paths, effective_settings)
     return OpenedSession(
         log=log,
         effective_settings=effective_settings,
@@ -59,6 +58,15 @@ def open_session(options: CommandLineOptions, paths: BayouPaths, *, can_ask: boo
         session_paths=places,
         lock_error=locked,
         start_folder=left,
+    )
+
+
+def _session_paths(paths: BayouPaths, effective_settings: EffectiveSettings) -> SessionPaths:
+    return SessionPaths(
+        default_root=paths.sessions_dir,
+        cwd=paths.cwd,
+        effective_settings=effective_settings,
+        signatures=EntrySignatures(partial(load_or_create_key, paths.agent_dir)),
     )
 
 
@@ -123,7 +131,7 @@ def _open_log(
             raise
         return places.open_newer_format(newer.path), None
     if not can_ask:
-        log.require_usable_cwd(cwd)
+        places.require_session_folder(log)
     return log, None
 
 

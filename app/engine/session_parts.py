@@ -49,6 +49,7 @@ class SessionParts:
             hooks=given.hooks,
             classify=given.classify_failure,
             budget=given.budget,
+            signatures=given.session_paths.signatures,
         )
         self.masking = masking = install_secret_masking(
             core.workspace,

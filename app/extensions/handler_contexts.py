@@ -209,8 +209,9 @@ class CommandContext(Context):
     async def _resume_session(self, path: Path) -> None:
         session = self._session
         await session.abort()
-        log = self._binding.session_paths.open_file(path)
-        log.require_usable_cwd(session.cwd)
+        places = self._binding.session_paths
+        log = places.open_file(path)
+        places.require_session_folder(log)
         await session.branches.open_session(log, "resume")
 
     async def reload(self) -> None:

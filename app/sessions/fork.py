@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from app.sessions.entry_signatures import EntrySignatures
 from app.sessions.entry_tree import is_leaf_mark_entry
 from app.sessions.errors import NotASession, SessionError
 from app.sessions.file.session_file import SessionFile, SyncPolicy, sync_timing_at_turn_end
@@ -32,12 +33,13 @@ def fork_session_before(
     *,
     cwd: Path | None = None,
     fsync: SyncPolicy = sync_timing_at_turn_end,
+    signatures: EntrySignatures | None = None,
 ) -> SessionLog:
     """Returns a new session with all entries above `entry_id`. `log.navigation` gives the text of that
     entry for the editor."""
     above = log.parent(entry_id)
     return _new_session_from_path(
-        log, [] if above is None else log.path_to(above), folder, cwd or log.cwd, fsync
+        log, [] if above is None else log.path_to(above), folder, cwd or log.cwd, fsync, signatures
     )
 
 
@@ -48,13 +50,19 @@ def clone_session_path(
     leaf_id: str | None = None,
     cwd: Path | None = None,
     fsync: SyncPolicy = sync_timing_at_turn_end,
+    signatures: EntrySignatures | None = None,
 ) -> SessionLog:
     """Returns a new session with the entries on the path to the leaf, or to `leaf_id`."""
-    return _new_session_from_path(log, log.path_to(leaf_id), folder, cwd or log.cwd, fsync)
+    return _new_session_from_path(log, log.path_to(leaf_id), folder, cwd or log.cwd, fsync, signatures)
 
 
 def _new_session_from_path(
-    log: SessionLog, path: Sequence[Entry], folder: Path, cwd: Path, fsync: SyncPolicy
+    log: SessionLog,
+    path: Sequence[Entry],
+    folder: Path,
+    cwd: Path,
+    fsync: SyncPolicy,
+    signatures: EntrySignatures | None,
 ) -> SessionLog:
     header = SessionHeader(
         id=new_session_id(),
@@ -65,6 +73,8 @@ def _new_session_from_path(
     )
     place = folder / session_file_name(header.timestamp, header.id)
     entries = relink_entries_as_chain(path)
+    if signatures is not None:
+        entries = signatures.carry_over(entries, log.header, header)
     entries += _labels_of(entries, log.entries)
     return SessionLog.with_entries(header, place if log.path is not None else None, entries, fsync=fsync)
 
@@ -116,7 +126,14 @@ def _labels_of(kept: list[Entry], everything: Sequence[Entry]) -> list[Entry]:
     return labels
 
 
-def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | None = None) -> Path:
+def copy_session(
+    source: Path,
+    folder: Path,
+    cwd: Path,
+    *,
+    session_id: str | None = None,
+    signatures: EntrySignatures | None = None,
+) -> Path:
     """Copies a whole session, with every branch, as a new session of `cwd`: a session moves to another
     project this way.
 
@@ -134,7 +151,10 @@ def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | Non
     header = SessionHeader(
         id=session_id or new_session_id(), timestamp=now_iso(), cwd=str(cwd), parent_session=str(source)
     )
+    entries = reading.entries
+    if signatures is not None:
+        entries = signatures.carry_over(entries, reading.header, header)
     path = folder / session_file_name(header.timestamp, header.id)
-    lines = chain.from_iterable(map(encode_line_in_pieces, (header, *reading.entries)))
+    lines = chain.from_iterable(map(encode_line_in_pieces, (header, *entries)))
     SessionFile.create(path, lines, sync_timing_at_turn_end).finish()
     return path

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from app.providers.credentials import Credentials
 from app.providers.failure_kinds import AnswerFailure
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.scripted import QueuedResponse, ScriptedModel
+from app.resources.installation_key import load_or_create_key
 from app.resources.settings.effective_settings import EffectiveSettings
+from app.sessions.entry_signatures import EntrySignatures
 from app.sessions.session_log import SessionLog
 from app.undo.content_store import UndoStoreSettings
 from app.values.events import AgentSettled, Event
@@ -58,7 +61,8 @@ class ScriptedSession:
         self.registry = AdapterRegistry()
         self.script.register(self.registry)
         self.effective_settings = in_force_with(retry)
-        self.places = SessionPaths(default_root=folder / "sessions", cwd=cwd)
+        signatures = EntrySignatures(partial(load_or_create_key, folder / "agent"))
+        self.places = SessionPaths(default_root=folder / "sessions", cwd=cwd, signatures=signatures)
         self.events: list[Event] = []
         self.choice = ModelChoice(
             ModelCatalogue.load_catalogue(folder / "agent", env={}),

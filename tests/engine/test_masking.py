@@ -63,7 +63,7 @@ async def test_threads_that_want_the_first_mask_at_once_make_the_same_marks(tmp_
             asked.wait(0.5)
         return really(key)
 
-    monkeypatch.setattr(masking_module, "_load_or_create_key", lambda folder: os.urandom(32))
+    monkeypatch.setattr(masking_module, "load_or_create_key", lambda folder: os.urandom(32))
     monkeypatch.setattr(masking_module, "SecretMarker", made)
     masking = parts_of(harness.session).masking
     with ThreadPoolExecutor(2) as threads:

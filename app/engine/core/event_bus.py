@@ -57,7 +57,7 @@ class EventBus:
         self._update_usage_totals(event)
         await self._publisher.publish(event)
         if self._conversation.log.problems:
-            self._publish_log_problems()
+            self.publish_log_problems()
 
     def publish_now(self, event: Event) -> None:
         self._update_usage_totals(event)
@@ -102,7 +102,8 @@ class EventBus:
         elif isinstance(event, EntryAppended) and isinstance(event.entry, ContextEditEntry):
             self.recount_context()
 
-    def _publish_log_problems(self) -> None:
+    def publish_log_problems(self) -> None:
+        """Publishes what the user should know of the session file; at the start the face shows it."""
         log = self._conversation.log
         for text in log.take_problems():
             self.notify(text, "error" if log.unwritten_error is not None else "warning")

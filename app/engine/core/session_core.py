@@ -1,6 +1,7 @@
 """The core on which the parts of a session are built."""
 
 from collections.abc import Callable
+from typing import Any
 
 from app.agent.message_queues import MessageQueues, QueuedMessage
 from app.engine.core.conversation import Conversation
@@ -15,12 +16,47 @@ from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.core.usage_totals import UsageTotals
 from app.providers.failure_kinds import AnswerFailure
+from app.sessions.entry_signatures import EntrySignatures
 from app.sessions.session_log import SessionLog
+from app.values.entries import CustomEntry, Entry
 from app.values.events import QueueUpdate
 from app.values.messages import AssistantMessage
 from app.values.models import Model
 
 ClassifyFailure = Callable[[AssistantMessage, Model | None], AnswerFailure]
+
+
+class SignedState:
+    """State of one session that gives rights or makes something run, as signed entries: it counts only where a person
+    of this machine gave it to this session, regardless of what the session file says."""
+
+    def __init__(self, conversation: Conversation, signatures: EntrySignatures) -> None:
+        self._signatures = signatures
+        self._conversation = conversation
+        self._reported = set[tuple[str, str]]()
+
+    def record_entry(self, custom_type: str, data: dict[str, Any]) -> Entry:
+        header = self._conversation.log.header
+        return self._conversation.record_custom_entry(
+            custom_type, self._signatures.sign(header, custom_type, data)
+        )
+
+    def newest_entry(self, custom_type: str) -> CustomEntry | None:
+        """Returns the newest entry of this type on the branch, signed or not."""
+        for entry in self._conversation.log.entries_to_root(without_messages=True):
+            if isinstance(entry, CustomEntry) and entry.custom_type == custom_type:
+                return entry
+        return None
+
+    def is_signed(self, entry: CustomEntry) -> bool:
+        return self._signatures.is_signed(self._conversation.log.header, entry)
+
+    def report_unsigned(self, entry: CustomEntry, text: str) -> None:
+        """Informs the user that an entry does not count; once, however often the user moves in the tree."""
+        found = self._conversation.log.session_id, entry.id
+        if found not in self._reported:
+            self._reported.add(found)
+            self._conversation.log.problems.append(text)
 
 
 class SessionCore:
@@ -37,6 +73,7 @@ class SessionCore:
         hooks: Hooks,
         classify: ClassifyFailure,
         budget: SessionUsageBudget,
+        signatures: EntrySignatures,
     ) -> None:
         self.choice = choice
         self.toolbox = toolbox
@@ -49,6 +86,7 @@ class SessionCore:
         self.usage_totals = UsageTotals(self.conversation)
         self.deliveries = MessageDeliveries()
         self.event_bus = EventBus(self.conversation, self.usage_totals, self.deliveries)
+        self.signed_state = SignedState(self.conversation, signatures)
         self.queues = MessageQueues(
             mode=options.queue_mode,
             on_change=self._on_queues_changed,

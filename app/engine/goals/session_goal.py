@@ -36,11 +36,13 @@ from app.values.todos import (
 from app.values.user_errors import UserError
 from app.values.wire import from_wire, now_iso, to_wire
 from tools.number_formatting import count_with_noun
+from tools.text_sanitizing import escape_controls
 
 if TYPE_CHECKING:
     from app.engine.goals.workspace_proof import GoalWorkspaceProof
 
 MAX_CHECKS, MAX_TEXT = 50, 20_000
+_MAX_SHOWN_CHARS = 600
 MAX_GOAL_TURNS_WITHOUT_CHANGE = 3
 """The maximum number of times in a row that the agent may end its turn without having done anything."""
 
@@ -353,17 +355,29 @@ class SessionGoal:
 
     def load_from_branch(self) -> None:
         """Reads the goal of another point of the tree, or of another session."""
-        goal: Goal | None = None
-        log = self._core.conversation.log
-        for entry in log.entries_to_root(without_messages=True):
-            if isinstance(entry, CustomEntry) and entry.custom_type == GOAL_ENTRY_TYPE:
-                goal = _decode_goal(entry)
-                break
+        state = self._core.signed_state
+        entry = state.newest_entry(GOAL_ENTRY_TYPE)
+        goal = _decode_goal(entry) if entry is not None else None
+        if entry is not None and goal is not None and not state.is_signed(entry):
+            goal = self._pause_foreign_goal(entry, goal)
         if goal is None and self._goal is None:
             return
         self._goal, self._changed_since_proof, self._workspace, self._idle_ends = goal, None, None, 0
         self._update_prompt_section()
         self._core.event_bus.publish_now(GoalChanged(view=self.goal_view))
+
+    def _pause_foreign_goal(self, entry: CustomEntry, goal: Goal) -> Goal:
+        """Pauses a goal that nobody set in this session on this machine, so that none of its checks runs."""
+        if goal.status == "done":
+            return goal
+        checks = "; ".join(one.command for one in goal.checks)
+        cut = "…" if len(checks) > _MAX_SHOWN_CHARS else ""
+        self._core.signed_state.report_unsigned(
+            entry,
+            f"This session's goal was not set on this machine, so it is paused and its check does not run: "
+            f"{escape_controls(checks[:_MAX_SHOWN_CHARS])}{cut}. /goal shows it, /goal continue goes on with it.",
+        )
+        return msgspec.structs.replace(goal, status="paused", reason="it was not set on this machine")
 
     async def _record_goal(self, goal: Goal, *, is_set: bool = False) -> Goal:
         await self._record_goal_entry(
@@ -372,7 +386,7 @@ class SessionGoal:
         return goal
 
     async def _record_goal_entry(self, goal: Goal | None, data: dict[str, Any]) -> None:
-        entry = self._core.conversation.record_custom_entry(GOAL_ENTRY_TYPE, data)
+        entry = self._core.signed_state.record_entry(GOAL_ENTRY_TYPE, data)
         self._goal, self._changed_since_proof = goal, None
         self._update_prompt_section()
         await self._core.event_bus.publish(EntryAppended(entry=entry))

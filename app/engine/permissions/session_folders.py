@@ -14,7 +14,6 @@ import msgspec
 from app.engine.core.session_core import SessionCore
 from app.engine.permissions.permission_context import PermissionContext
 from app.permits.secret_files import secret_likelihood_of_path
-from app.values.entries import CustomEntry
 from app.values.events import EntryAppended
 from app.values.user_errors import UserError
 from app.values.wire import convert
@@ -26,6 +25,7 @@ from tools.text_sanitizing import escape_controls
 ADDED_FOLDERS_ENTRY_TYPE = "bayou.folders"
 """The type of entries with all added folders; a resumed session adds them again."""
 MAX_ADDED_FOLDERS = 20
+_MAX_SHOWN_CHARS = 600
 _ADDED_FOLDERS_SECTION_TEMPLATE = (
     "You may also read and change files in these folders, as in the working directory; name their files by "
     "absolute "
@@ -80,19 +80,29 @@ class SessionAddedFolders:
     def load_from_branch(self) -> None:
         """Adds the folders that are recorded at this point of the session, and tells the user which of them no
         longer exist or must not be added any more."""
-        said = (
-            one.data
-            for one in self._core.conversation.log.entries_to_root(without_messages=True)
-            if isinstance(one, CustomEntry) and one.custom_type == ADDED_FOLDERS_ENTRY_TYPE
-        )
         found: list[Path] = []
-        for name in dict.fromkeys((*map(str, self._start_folders), *_decode_folders(next(said, None)))):
+        for name in dict.fromkeys((*map(str, self._start_folders), *self._confirmed_folders())):
             try:
                 found.append(self._check_folder(name, tuple(found)))
             except UserError as problem:
-                self._core.event_bus.notify(f"An added folder was left out: {problem}", "warning")
+                self._core.conversation.log.problems.append(f"An added folder was left out: {problem}")
         if tuple(found) != self.all_folders:
             self._apply_folders(found)
+
+    def _confirmed_folders(self) -> tuple[str, ...]:
+        """Returns the folders that a person of this machine added to this session; of others it informs the user."""
+        entry = self._core.signed_state.newest_entry(ADDED_FOLDERS_ENTRY_TYPE)
+        folders = _decode_folders(entry.data) if entry is not None else ()
+        if entry is None or not folders or self._core.signed_state.is_signed(entry):
+            return folders
+        shown = ", ".join(folders[:MAX_ADDED_FOLDERS])
+        cut = "…" if len(shown) > _MAX_SHOWN_CHARS else ""
+        self._core.signed_state.report_unsigned(
+            entry,
+            f"This session adds {escape_controls(shown[:_MAX_SHOWN_CHARS])}{cut} to the workspace, but not from this "
+            f"machine, so it is left out. To add it: /add-dir {escape_controls(folders[0][:_MAX_SHOWN_CHARS])}",
+        )
+        return ()
 
     def _apply_folders(self, folders: Iterable[Path]) -> None:
         self._core.workspace.added.paths = tuple(folders)
@@ -109,9 +119,8 @@ class SessionAddedFolders:
     def _record_folders(self) -> None:
         conversation = self._core.conversation
         if not conversation.log.is_read_only:
-            entry = conversation.record_custom_entry(
-                ADDED_FOLDERS_ENTRY_TYPE, {"paths": [str(one) for one in self.all_folders]}
-            )
+            paths = [str(one) for one in self.all_folders]
+            entry = self._core.signed_state.record_entry(ADDED_FOLDERS_ENTRY_TYPE, {"paths": paths})
             self._core.event_bus.publish_now(EntryAppended(entry=entry))
 
     def _resolve_path(self, path: str) -> Path:

@@ -444,7 +444,9 @@ class SandboxBuilder:
         """Returns the parts of bayou's own folders that commands may read: files for reading, this session's
         outputs, the shell snapshot, and `more`."""
         found = [f"{self._own_folder}/{name}" for name in BAYOU_FILES_VISIBLE_IN_SANDBOX]
-        found += [real_path(folder) for folder in self._workspace.artifacts.folders]
+        found += [
+            real_path(folder) for folder in self._workspace.artifacts.folders if not folder.is_symlink()
+        ]
         own_shell = self._workspace.shell_settings().user_shell
         if own_shell is not None and own_shell.last_snapshot is not None and own_shell.last_snapshot.file:
             found.append(real_path(own_shell.last_snapshot.file))

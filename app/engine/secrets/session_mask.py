@@ -5,7 +5,6 @@ same text.
 secrets in changed files."""
 
 import asyncio
-import os
 import re
 import threading
 from collections import OrderedDict
@@ -22,18 +21,16 @@ from app.engine.secrets.known_secrets import (
     SecretSources,
     find_no_secret_files,
 )
+from app.resources.installation_key import load_or_create_key
 from app.values.content import Text, UserContent
 from app.values.json_texts import replace_texts_in_json, texts_in_json
 from app.values.messages import BashExecutionMessage, CustomMessage, UserMessage
 from app.values.user_errors import UserError
-from tools.files.regular_files import read_regular_file
 from tools.masking.secret_marks import SECRET_MARK_PREFIX, SecretMarker
 from tools.masking.secret_mask import SecretMask, UserSecretPattern
 from tools.session_workspace import SessionWorkspace
 
 _MAX_REMEMBERED_SECRET_PLACEHOLDERS = 500
-SECRET_PLACEHOLDER_KEY_FILE_NAME = "secrets.key"
-_SECRET_PLACEHOLDER_KEY_BYTES = 32
 MaskableMessage = TypeVar("MaskableMessage", UserMessage, CustomMessage, BashExecutionMessage)
 
 
@@ -113,7 +110,7 @@ class SessionSecretMask:
         different placeholders."""
         with self._marker_lock:
             if self._marker is None:
-                self._marker = SecretMarker(_load_or_create_key(self._places.agent_dir))
+                self._marker = SecretMarker(load_or_create_key(self._places.agent_dir))
             return self._marker
 
     def masked_text(self, text: str, where: str) -> str:
@@ -230,44 +227,6 @@ def _message_texts(message: UserMessage | CustomMessage | BashExecutionMessage) 
     return (
         [*said, *texts_in_json(message.details, names=True)] if isinstance(message, CustomMessage) else said
     )
-
-
-def _load_or_create_key(agent_dir: Path | None) -> bytes:
-    """Returns the installation's key for placeholders, created when first needed; a temporary key if it cannot be
-    stored."""
-    made = os.urandom(_SECRET_PLACEHOLDER_KEY_BYTES)
-    if agent_dir is None:
-        return made
-    path = agent_dir / SECRET_PLACEHOLDER_KEY_FILE_NAME
-    kept = _read_key(path)
-    if kept is not None:
-        return kept
-    beside = agent_dir / f"{SECRET_PLACEHOLDER_KEY_FILE_NAME}.{os.getpid()}"
-    try:
-        agent_dir.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(made)
-        if path.exists():  # the file is damaged: shorter than a key
-            beside.replace(path)
-        else:
-            os.link(beside, path)  # of two processes that start at once, the first one wins
-    except OSError:
-        pass
-    finally:
-        try:
-            beside.unlink(missing_ok=True)
-        except OSError:
-            pass
-    return _read_key(path) or made
-
-
-def _read_key(path: Path) -> bytes | None:
-    try:
-        kept = read_regular_file(path)
-    except OSError:
-        return None
-    return kept if len(kept) >= _SECRET_PLACEHOLDER_KEY_BYTES else None
 
 
 def parse_custom_secret_patterns(

@@ -129,7 +129,7 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
             await self.stop_operations()
             return
         log = self.session_paths.open_or_create(name)
-        log.require_usable_cwd(self.session_paths.cwd)
+        self.session_paths.require_session_folder(log)
         await self.stop_operations()
         await self.open_session(log, "resume")
 
@@ -143,17 +143,14 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
             return False
         is_here = entry_id == log.leaf_id
         await self.stop_operations()  # the fork includes everything up to the present point
-        folder, cwd, fsync = (
-            self.session_paths.project_folder,
-            self.session_paths.cwd,
-            self.session_paths.sync_policy,
-        )
+        paths = self.session_paths
+        folder = paths.project_folder
+        cwd, fsync, signatures = paths.cwd, paths.sync_policy, paths.signatures
         if position == "before":
-            copy = fork_session_before(log, entry_id, folder, cwd=cwd, fsync=fsync)
+            copy = fork_session_before(log, entry_id, folder, cwd=cwd, fsync=fsync, signatures=signatures)
         else:
-            copy = clone_session_path(
-                log, folder, leaf_id=None if is_here else entry_id, cwd=cwd, fsync=fsync
-            )
+            end = None if is_here else entry_id
+            copy = clone_session_path(log, folder, leaf_id=end, cwd=cwd, fsync=fsync, signatures=signatures)
         await self.open_session(copy, "fork")
         return True
 
@@ -248,3 +245,4 @@ class SessionNavigation(msgspec.Struct, frozen=True, kw_only=True):
         self.goal.load_from_branch()
         self.folders.load_from_branch()
         self.jobs.load_from_branch()
+        self.core.event_bus.publish_log_problems()

@@ -7,6 +7,8 @@ import msgspec
 
 from app.engine.core.session_options import session_sync_timing
 from app.resources.settings.effective_settings import EffectiveSettings
+from app.sessions.entry_signatures import EntrySignatures
+from app.sessions.errors import SessionError
 from app.sessions.file.session_file import SyncPolicy
 from app.sessions.session_library import (
     find_session,
@@ -16,6 +18,7 @@ from app.sessions.session_library import (
 )
 from app.sessions.session_log import SessionLog
 from tools.files.path_existence import exists
+from tools.files.paths import real_path
 
 
 class SessionPaths(msgspec.Struct, kw_only=True):
@@ -25,6 +28,8 @@ class SessionPaths(msgspec.Struct, kw_only=True):
     """bayou's folder of sessions, unless the settings name another."""
     cwd: Path
     effective_settings: EffectiveSettings = msgspec.field(default_factory=EffectiveSettings)
+    signatures: EntrySignatures = msgspec.field(default_factory=EntrySignatures)
+    """The signatures of this installation, which copies of its own sessions get too."""
 
     def switch_to(self, folder: Path) -> None:
         """Switches to the session files of the project in this folder."""
@@ -36,6 +41,21 @@ class SessionPaths(msgspec.Struct, kw_only=True):
             log.cwd.is_absolute()
             and not is_same_working_folder(str(log.cwd), self.cwd)
             and not log.is_cwd_gone
+        )
+
+    def require_session_folder(self, log: SessionLog) -> None:
+        """Closes the log and raises `SessionError` where nobody can be asked about its folder: when that is unusable,
+        or when a file from elsewhere, which anyone may have written, would move the work to another folder."""
+        log.require_usable_cwd(self.cwd)
+        if log.path is None or not self.is_of_other_folder(log):
+            return
+        if Path(real_path(log.path)).is_relative_to(real_path(self.sessions_root)):
+            return
+        log.close()
+        raise SessionError(
+            log.path,
+            f"the session names the folder {log.cwd}, but its file is not in bayou's folder of sessions",
+            f"Start bayou in that folder if you know it, or continue with a copy here: --fork {log.path}.",
         )
 
     @property
@@ -132,4 +152,5 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         )
         from app.sessions.fork import copy_session  # noqa: PLC0415  (a fork only)
 
-        return self.open_file(copy_session(source, folder, cwd, session_id=session_id))
+        copy = copy_session(source, folder, cwd, session_id=session_id, signatures=self.signatures)
+        return self.open_file(copy)

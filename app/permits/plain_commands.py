@@ -44,15 +44,18 @@ class _PlainProgram(NamedTuple):
     """The pattern that the program's first operand must match, empty if it has none; None allows every one."""
 
 
-_GIT_LOG_OPTIONS = (
-    r"-\d+|-n\d*|-[bgimpsuwz]|-[MU]\d*|-[SG].*|"
-    r"--(?:stat|unified|word-diff|decorate|color|abbrev|max-count)(?:=[\w,]+)?|"
+_GIT_QUIET_OPTIONS = (
+    r"-\d+|-n\d*|-[bgiswz]|-M\d*|"
+    r"--(?:stat|decorate|color|abbrev|max-count)(?:=[\w,]+)?|"
     r"--(?:since|after|until|before|author|grep|date|diff-filter)=.*|--(?:format|pretty)=(?!.*%[-+ ]?G).*|"
-    r"--(?:oneline|patch|no-patch|graph|all|no-decorate|no-color|shortstat|numstat|summary|name-only|name-status|"
+    r"--(?:oneline|no-patch|graph|all|no-decorate|no-color|shortstat|numstat|summary|name-only|name-status|"
     r"merges|no-merges|first-parent|reverse|follow|cached|staged|tags|branches|remotes|abbrev-commit|no-renames|"
-    r"topo-order|date-order|minimal|histogram|patience|merge-base|check|quiet|exit-code)"
+    r"topo-order|date-order|minimal|histogram|patience|merge-base|quiet|exit-code)"
 )
-_GIT_PATCH_OPTION: Final = lazy_regex(r"-[puSGU]|--(?:patch|unified|word-diff)")
+"""Matches options with which `git log` shows nothing of the content of files; all others count as showing some."""
+_GIT_LOG_OPTIONS = (
+    rf"{_GIT_QUIET_OPTIONS}|-[mpu]|-U\d*|-[SG].*|--(?:unified|word-diff)(?:=[\w,]+)?|--(?:patch|check)"
+)
 _GIT_STAGED_OPTION: Final = lazy_regex(r"--(?:cached|staged|merge-base)")
 """Options of `git diff` by which it compares the index with a commit."""
 _GIT_SUMMARY_OPTION: Final = lazy_regex(
@@ -199,13 +202,11 @@ def _shows_unnamed_files(name: str, words: Sequence[str], ground: PathEffectJudg
     """Returns whether a verb of git shows changes or contents of files that it does not name."""
     named = [word for word in words if not word.startswith("-")]
     if name == "git:show":
-        is_summary = any(map(_GIT_SUMMARY_OPTION.fullmatch, words)) and not any(
-            map(_GIT_PATCH_OPTION.match, words)
-        )
+        is_summary = any(map(_GIT_SUMMARY_OPTION.fullmatch, words)) and not _shows_content(words)
         if is_summary and all(map(_GIT_HEAD_REVISION.fullmatch, named)):
             return False
         return not named or not all(map(_GIT_REVISION_FILE.fullmatch, named))
-    shows = name == "git:diff" or (name == "git:log" and any(_GIT_PATCH_OPTION.match(word) for word in words))
+    shows = name == "git:diff" or (name == "git:log" and _shows_content(words))
     if "--follow" in words or any(_GIT_PATHSPEC_WITH_PATTERN.match(word) for word in named):
         return shows
     place = ground.place
@@ -217,6 +218,12 @@ def _shows_unnamed_files(name: str, words: Sequence[str], ground: PathEffectJudg
         "--" in words or place.path_exists(path) for path in others
     )
     return shows and not is_limited
+
+
+def _shows_content(options: Sequence[str]) -> bool:
+    """Returns whether options of `git log` or `git show` may make it show lines of files."""
+    quiet = _whole_word_pattern(rf"{_GIT_QUIET_OPTIONS}|--")
+    return any(word.startswith("-") and not quiet.fullmatch(word) for word in options)
 
 
 def _shows_committed_files(name: str, words: Sequence[str]) -> bool:

@@ -304,17 +304,17 @@ class BayouApp(App[int]):
 
     def _is_answer_to_question(self, event: events.Key) -> bool:
         """Handles a key of the editor that answers the approval question above it; returns False for any other key. An
-        Escape and a letter right after it stop the agent."""
+        Escape and a key right after it stop the agent, unless they are a chord of the page."""
         if self.approval_bar.asked is None or self.focused is not self.editor:
             return False
         is_blank = self.editor.model.is_blank
-        if is_blank and isinstance(event, AmbiguousAltKey) and not self._is_bound_outside_editor(event.key):
+        if is_blank and isinstance(event, AmbiguousAltKey) and not self._is_chord_of_page(event.key):
             self._stop_busy_agent()  # it was an Escape and a key right behind it
             return True
         return self.approval_bar.handle_editor_key(event, is_blank=is_blank)
 
-    def _is_bound_outside_editor(self, key: str) -> bool:
-        active = self.screen.active_bindings.get(key)
+    def _is_chord_of_page(self, key: str) -> bool:
+        active = self.screen.active_bindings.get(key) if key.startswith("alt+") else None
         return active is not None and active.node is not self.editor
 
     def _stop_busy_agent(self) -> None:

@@ -120,6 +120,101 @@ async def test_matchers_name_tools_of_both_kinds(tmp_path: Path, matcher: str, i
     assert (tmp_path / "a.txt").exists() is not is_asked
 
 
+GUARDS_GENERATED = f"{shlex.quote(sys.executable)} -c " + shlex.quote(
+    "import json, sys; path = json.load(sys.stdin)['tool_input']['file_path']\n"
+    "if '/generated/' in path: sys.exit(2)"
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        (
+            "edit",
+            {
+                "path": "a.py",
+                "edits": [
+                    {"oldText": "alpha", "newText": "A"},
+                    {"path": "generated/api.py", "oldText": "one", "newText": "ONE"},
+                ],
+            },
+        ),
+        (
+            "apply_patch",
+            {"input": "*** Update File: a.py\n-alpha\n+A\n*** Update File: generated/api.py\n-one\n+ONE"},
+        ),
+        ("apply_patch", {"input": "*** Update File: a.py\n*** Move to: generated/new.py\n-alpha\n+A"}),
+        ("apply_patch", {"input": "*** Add File: b.py\n+x\n*** Delete File: generated/api.py"}),
+    ],
+)
+async def test_a_hook_guards_every_file_of_a_call(
+    tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    if "input" in arguments:
+        arguments = {"input": f"*** Begin Patch\n{arguments['input']}\n*** End Patch"}
+    (tmp_path / "generated").mkdir()
+    (tmp_path / "a.py").write_text("alpha\n")
+    (tmp_path / "generated" / "api.py").write_text("one\n")
+    session = HookedSession(tmp_path, call(tool, **arguments), say("ok"))
+    if tool == "apply_patch":
+        session.harness.effective_settings.set("edit.mode", "patch")
+    await session.with_hooks("PreToolUse", GUARDS_GENERATED, matcher="Edit|Write")
+    await session.prompt("go")
+    assert "Blocked by a hook" in session.results[0]
+    assert (tmp_path / "a.py").read_text() == "alpha\n"
+    assert {file.name: file.read_text() for file in (tmp_path / "generated").iterdir()} == {"api.py": "one\n"}
+
+
+async def test_a_hook_guards_the_files_of_staged_changes_when_they_are_applied(tmp_path: Path) -> None:
+    (tmp_path / "generated").mkdir()
+    for name in ("a.py", "generated/api.py"):
+        (tmp_path / name).write_text("call(1)\n")
+    rewrites = [{"pattern": "call($X)", "replacement": "other($X)"}]
+    session = HookedSession(
+        tmp_path,
+        call("ast_edit", rewrites=rewrites, language="python"),
+        call("resolve", action="apply", reason="wanted"),
+        say("ok"),
+    )
+    await session.with_hooks("PreToolUse", GUARDS_GENERATED, matcher="Edit|Write")
+    await session.prompt("go")
+    assert "Blocked by a hook" not in session.results[0]
+    assert "Blocked by a hook" in session.results[1]
+    assert (tmp_path / "a.py").read_text() == (tmp_path / "generated" / "api.py").read_text() == "call(1)\n"
+
+
+async def test_a_hook_after_a_call_runs_for_each_of_its_files_and_changes_of_each_count(
+    tmp_path: Path,
+) -> None:
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text("old\n")
+    edits = [{"oldText": "old", "newText": "new"}, {"path": "b.py", "oldText": "old", "newText": "new"}]
+    session = HookedSession(tmp_path, call("edit", path="a.py", edits=edits), say("ok"))
+    await session.with_hooks("PostToolUse", "cat >> seen.jsonl; echo same >&2; exit 2", matcher="Edit")
+    await session.prompt("go")
+    seen = [
+        json.loads(line) for line in (tmp_path / "seen.jsonl").read_text().replace("}{", "}\n{").splitlines()
+    ]
+    assert [one["tool_input"]["file_path"] for one in seen] == [
+        str(tmp_path / "a.py"),
+        str(tmp_path / "b.py"),
+    ]
+    assert session.results[0].count("same") == 1
+
+
+async def test_a_hook_can_not_give_one_of_several_files_another_path(tmp_path: Path) -> None:
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text("old\n")
+    edits = [{"oldText": "old", "newText": "new"}, {"path": "b.py", "oldText": "old", "newText": "new"}]
+    session = HookedSession(tmp_path, call("edit", path="a.py", edits=edits), say("ok"))
+    await session.with_hooks(
+        "PreToolUse", decides("allow", updatedInput={"file_path": "c.py"}), matcher="Edit"
+    )
+    await session.prompt("go")
+    assert "file_path" in session.results[0]
+    assert (tmp_path / "a.py").read_text() == (tmp_path / "b.py").read_text() == "old\n"
+
+
 async def test_a_changed_input_is_judged_by_the_gate_in_any_case(tmp_path: Path) -> None:
     session = HookedSession(tmp_path, writes("a.txt"), writes("b.txt"), say("ok"))
     runs_later = tmp_path / ".git" / "hooks" / "pre-commit"

@@ -65,6 +65,20 @@ def test_a_quoted_value_is_known_as_written_and_as_meant(sign: str):
 
 
 PASSWORD = "Zx9qLm3vT8wB"
+SPELLINGS_OF_SHELLS = (
+    "export API_TOKEN=$'V'",
+    'API_TOKEN=$"V"',
+    'export API_TOKEN="${API_TOKEN:-V}"',
+    "API_TOKEN=${API_TOKEN-V}",
+    'API_TOKEN="${OTHER:=${ANOTHER:-V}}"',
+    "API_TOKEN=${OTHER:-'V'}",
+    ': "${API_TOKEN:=V}"',
+    "read -r API_TOKEN <<< V",
+    'read -r API_TOKEN <<<"V"',
+    "API_TOKEN[0]=V",
+    "API_TOKEN+=V",
+    "# API_TOKEN: V",
+)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +93,10 @@ PASSWORD = "Zx9qLm3vT8wB"
         (".envrc", f"export A=b DB_PASSWORD={PASSWORD}\n".encode(), PASSWORD),
         (".envrc", f"export DB_PASSWORD={PASSWORD}; export C=d\n".encode(), PASSWORD),
         (".envrc", f"  export DB_PASSWORD={PASSWORD} && true\n".encode(), PASSWORD),
+        *((".envrc", line.replace("V", PASSWORD).encode(), PASSWORD) for line in SPELLINGS_OF_SHELLS),
+        (".env", f"GREETING=${{GREETING:-{PASSWORD}7h}}\n".encode(), f"{PASSWORD}7h"),
+        (".envrc", b"API_TOKEN=$'Zx9\\'qLm\\x333vT8w'\n", "Zx9'qLm33vT8w"),
+        (".env", b"DATABASE_URL=${URL:-postgres://u:Zx9%40qLm3vT8w@h/db}\n", "Zx9@qLm3vT8w"),
         (".env", b"DATABASE_URL=postgres://u:Zx9%40qLm3vT8w@h/db\n", "Zx9@qLm3vT8w"),
         (".git-credentials", b"https://u:Zx9%2FqLm3%21vT8w@github.com\n", "Zx9/qLm3!vT8w"),
         (".git-credentials", f"https://{PASSWORD}@github.com\n".encode(), PASSWORD),
@@ -101,6 +119,14 @@ def test_a_file_is_read_as_its_program_reads_it(tmp_path: Path, name: str, data:
     known = KnownSecrets(SecretSources(home=tmp_path))
     known.search_files(tmp_path)
     assert secret in [one.value for one in known.known_values()]
+
+
+def test_what_a_shell_computes_and_words_of_comments_are_no_secrets():
+    text = "API_TOKEN=${API_TOKEN:-$(pass show token)}\nA_TOKEN=${OTHER}\n# password: see the wiki\n"
+    text += "B_TOKEN=${X:?is missing}\n"
+    assert not {"see the wiki", "is missing", "${OTHER}", "OTHER"} & {
+        one.value for one in find_known_secrets_in_file(".envrc", text)
+    }
 
 
 def test_a_password_in_an_address_of_the_environment_is_known_decoded():

@@ -192,6 +192,33 @@ def test_a_repository_that_is_elsewhere_is_not_read_unasked(place: CommandPlace,
         assert judge_command_line("git log", there).risk == "contained", name
 
 
+SHOW_CONTENT = [
+    "-p",
+    "-u",
+    "-m",
+    "-U",
+    "-U9",
+    "-Sa",
+    "-Ga",
+    "--patch",
+    "--check",
+    "--unified",
+    "--unified=9",
+    "--word-diff",
+    "--word-diff=color",
+    "-c",
+    "--cc",
+    "--raw",
+    "-L1,2:a",
+    "--patch-with-stat",
+    "--color-words",
+    "--remerge-diff",
+    "--dd",
+    "-3p",
+    "--function-context",
+]
+
+
 @pytest.mark.parametrize(
     ("line", "is_safe"),
     [
@@ -215,6 +242,9 @@ def test_a_repository_that_is_elsewhere_is_not_read_unasked(place: CommandPlace,
         ("git show HEAD --stat", True),
         ("git show v1 --stat", False),
         ("git show HEAD --stat -p", False),
+        *((f"git show HEAD --stat {option}", False) for option in SHOW_CONTENT),
+        *((f"git log --oneline --all {option}", False) for option in SHOW_CONTENT),
+        ("git log --check -- README.md", True),
         ("git diff --cached", False),
         ("git diff HEAD", False),
         ("git log -p -- README.md", True),

@@ -87,16 +87,35 @@ def test_after_escape_plain_keys_are_text_until_the_question_is_focused(tmp_path
         shown.until(made.exists)
 
 
-@pytest.mark.parametrize("opening", ["d", "\x1bv"])
-def test_a_plain_key_lets_it_run_after_the_details_are_closed(tmp_path: Path, opening: str) -> None:
-    """Alt+V as most terminals send it: as an Escape before the letter."""
+def test_a_plain_key_lets_it_run_after_the_details_are_closed(tmp_path: Path) -> None:
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
-        shown.press(opening)
+        shown.press("d")
         shown.until("esc close")
         shown.press("\x1b")
         shown.until("enter choose")
         rest(shown, TYPING_PAUSE_SECONDS + 0.1)
+        shown.press("y")
+        shown.until(made.exists)
+
+
+def test_details_that_may_have_been_opened_by_an_escape_and_a_letter_allow_nothing(tmp_path: Path) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("\x1bv")
+        shown.until("esc close")
+        assert "y allow" not in shown.screen
+        rest(shown, TYPING_PAUSE_SECONDS + 0.1)
+        shown.press("y")
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.2)
+        shown.press("\x1b")
+        shown.until("keys are text now")
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.2)
+        shown.press("\r")
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.2)
+        assert not made.exists()
+        shown.press(F8)
+        shown.until("esc back")
         shown.press("y")
         shown.until(made.exists)
 
@@ -133,15 +152,24 @@ def test_the_card_names_alt_keys_only_where_the_terminal_tells_them(tmp_path: Pa
         shown.until("Yes, once         y  alt+a")
 
 
-def test_plain_keys_answer_again_after_an_alt_key_for_something_else(tmp_path: Path) -> None:
+def test_after_an_alt_key_for_something_else_plain_keys_are_text_until_the_question_is_focused(
+    tmp_path: Path,
+) -> None:
     with terminal(tmp_path, *ASKS) as shown:
         made = asked(shown, tmp_path)
         shown.press("\x1bi")
         shown.until("keys are text now")
+        rest(shown, TYPING_PAUSE_SECONDS + 0.1)
         shown.press("y")
         shown.until("› y")
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.2)
         shown.press("\x7f")
-        shown.until("enter choose")
+        rest(shown, TYPING_PAUSE_SECONDS + 0.1)
+        shown.press("\r")
+        rest(shown, MIN_KEY_QUIET_SECONDS + 0.2)
+        assert not made.exists() and "keys are text now" in shown.screen
+        shown.press(F8)
+        shown.until("esc back")
         shown.press("y")
         shown.until(made.exists)
 

@@ -7,7 +7,7 @@ from pathlib import PurePath
 import msgspec
 
 from tools.lazy_patterns import lazy_regex
-from tools.masking.credential_files import find_secrets_as_programs_read_them
+from tools.masking.credential_files import find_secrets_as_programs_read_them, with_plain_assignments
 from tools.masking.encoded_secret_forms import KnownSecret
 from tools.running.withheld_environment_variables import is_secret_variable
 
@@ -131,12 +131,16 @@ def _looks_random(name: str, value: str) -> bool:
 def find_known_secrets_in_file(path: str, text: str) -> Iterator[KnownSecret]:
     """Yields the secrets in the text of a file, as they are written and as the file's program reads them."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for name, value in find_secrets_as_programs_read_them(PurePath(path).name.lower(), text):
-        yield KnownSecret(name, value)
-    for one in find_assigned_secrets(path, text):
-        yield KnownSecret(one.name, one.value)
-        if "\\" in one.value:
-            yield KnownSecret(one.name, _ENV_VALUE_ESCAPE_PATTERN.sub(_escaped_character, one.value))
+    file_name = PurePath(path).name.lower()
+    plain = text if file_name in _FILE_NAMES_WITH_ASSIGNED_SECRETS else with_plain_assignments(text)
+    for one in dict.fromkeys((text, plain)):
+        yield from (
+            KnownSecret(name, value) for name, value in find_secrets_as_programs_read_them(file_name, one)
+        )
+        for found in find_assigned_secrets(path, one):
+            yield KnownSecret(found.name, found.value)
+            if "\\" in found.value:
+                yield KnownSecret(found.name, _ENV_VALUE_ESCAPE_PATTERN.sub(_escaped_character, found.value))
 
 
 def _escaped_character(found: re.Match[str]) -> str:

@@ -16,6 +16,16 @@ _URL_PATTERN = lazy_regex(r"[a-zA-Z][\w+.-]*://[^\s\"'`]+")
 _VARIABLE_ASSIGNMENT_PATTERN = lazy_regex(r"#?([A-Za-z_][\w.-]*)=(.+)", re.DOTALL)
 _PGPASS_LINE_PATTERN = lazy_regex(r"(?:(?:\\.|[^:\\])*:){4}(.+)")
 _NPMRC_LINE_PATTERN = lazy_regex(r"\s*\S*?(_authToken|_auth|_password|npmAuthToken)\"?\s*[=: ]\s*(.+)")
+_ANSI_C_QUOTE_PATTERN = lazy_regex(r"\$'((?:[^'\\\n]|\\.)*)'")
+_DEFAULT_VALUE_PATTERN = lazy_regex(r"\$\{([A-Za-z_]\w*)(?:\[[^]\n]{0,60}\])?:?[-=+]([^{}\n]*)\}")
+_OTHER_ASSIGNMENT_PATTERN = lazy_regex(
+    r"\b([A-Za-z_]\w*)(?:(?:\[[^]\n]{0,60}\]\+?|\+)=|[ \t]{0,9}<<<[ \t]*)"
+    r"|^[ \t]*#+[ \t]*([A-Za-z_][\w.-]*):[ \t]+(?=\S+[ \t]*$)",
+    re.MULTILINE,
+)
+"""Matches the start of an assignment to an item of an array, of an addition, of `read NAME <<< VALUE`, and of a value
+behind a colon in a comment."""
+_MAX_NESTED_DEFAULTS = 8
 _MIN_TOKEN_CHARS_AS_URL_USER = 8
 _PASSWORDS_BESIDE_TOKEN_USER = ("", "x-oauth-basic", "x-token-auth")
 """What stands in place of the password where the user name is a token."""
@@ -58,6 +68,24 @@ def find_secrets_as_programs_read_them(file_name: str, text: str) -> Iterator[tu
         yield from read(text)
     except (ValueError, configparser.Error):
         return
+
+
+def with_plain_assignments(text: str) -> str:
+    """Returns a file of variables with plain assignments in place of a shell's other spellings: `$'…'`, default values
+    (`${NAME:-…}`, also assigned to their own names), items of arrays, `read NAME <<< …`."""
+    text = _ANSI_C_QUOTE_PATTERN.sub(lambda found: shlex.quote(_unescaped(found[1])), text).replace('$"', '"')
+    more: list[str] = []
+    for _ in range(_MAX_NESTED_DEFAULTS):  # from the innermost to the outermost
+        more += (f"{found[1]}={found[2]}" for found in _DEFAULT_VALUE_PATTERN.finditer(text))
+        text, count = _DEFAULT_VALUE_PATTERN.subn(lambda found: found[2], text)
+        if not count:
+            break
+    text = _OTHER_ASSIGNMENT_PATTERN.sub(lambda found: f"{found[1] or found[2]}=", text)
+    return "\n".join((text, *more))
+
+
+def _unescaped(text: str) -> str:
+    return text.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
 
 
 def _variables(text: str) -> Iterator[tuple[str, str]]:

@@ -45,7 +45,7 @@ from widgets.status.approval_rows import (
     StyledApprovalRow,
     approval_card_rows,
 )
-from widgets.status.input_guard import MIN_KEY_QUIET_SECONDS, TYPING_PAUSE_SECONDS, QuestionInputGuard
+from widgets.status.input_guard import MIN_KEY_QUIET_SECONDS, QuestionInputGuard
 from widgets.terminal.terminal_driver import AmbiguousAltKey
 from widgets.transcript.painting.style_lookup import COMPONENT_NAMES, CurrentStyles
 
@@ -110,11 +110,13 @@ class ApprovalBar(Widget, can_focus=False):
         self._is_editor_blank = True
         self.asks_reason = False
         """Whether the editor takes the reason of a no, which Enter sends."""
-        self._text_until = -math.inf
-        """Until then plain keys are text, because the person may have wanted to stop the run and goes on typing: after
-        Escape, and when the focus left the card, until it has the focus again; after an Alt key that may be an Escape
-        and a letter, until no key was pressed for a while."""
-        self._shows_left = False
+        self._is_left = False
+        """Whether plain keys are text until the card is focused again, because the person may have wanted to stop the
+        run and goes on typing: after Escape, after an Alt key that may be an Escape and a letter, and when the focus
+        left the card."""
+        self.is_in_doubt = False
+        """Whether an Alt key was pressed that may be an Escape and a letter, and the card was not focused since; until
+        then nothing allows the call, on a page over the card neither."""
         self._typed_at = -math.inf
         """When a key of a text was last left to the editor, which may not have written it yet."""
         self._held = HeldAnswerKey(self.set_timer)
@@ -138,11 +140,6 @@ class ApprovalBar(Widget, can_focus=False):
         return self.has_focus
 
     @property
-    def _is_left(self) -> bool:
-        """Whether plain keys are text and no answers for now, although the editor is empty."""
-        return self._clock() < self._text_until
-
-    @property
     def accepts_keys(self) -> bool:
         """Whether the approval question accepts keys now; its card shows them as active then."""
         return self._was_armed and self.arming.is_armed(self._clock())
@@ -163,7 +160,7 @@ class ApprovalBar(Widget, can_focus=False):
         self._shown_size = Size()
         self._change, self._was_armed, self._is_in_use = None, False, False
         self.asks_reason = False
-        self._too_early_until = self._text_until = -math.inf
+        self._too_early_until, self._is_left, self.is_in_doubt = -math.inf, False, False
         self._close_rule_list()
         self._ambiguous.resolve()
         self.display = asked is not None
@@ -202,8 +199,6 @@ class ApprovalBar(Widget, can_focus=False):
         elif self.asked is not None and self.app.screen is not self.screen and is_text_typing_key(event):
             self.arming.note_letter(now)
         self._ambiguous.current = event.key if isinstance(event, AmbiguousAltKey) else ""
-        if self._is_left:
-            self._text_until = max(self._text_until, now + TYPING_PAUSE_SECONDS)
         is_escape = isinstance(event, events.Key) and event.key == "escape"
         is_on_card = self.has_focus or self.app.screen is self.screen
         if self._ambiguous.current or (is_escape and is_on_card):  # otherwise it closes a page over the card
@@ -222,7 +217,13 @@ class ApprovalBar(Widget, can_focus=False):
     def refusal(self) -> str:
         """What the card says about an unclear Alt key that was just pressed; empty if none was."""
         refused = self._ambiguous.refused
-        return f"{refused} is unclear in this terminal: {self._ambiguous.advice}" if refused else ""
+        if refused:
+            return f"{refused} is unclear in this terminal: {self._ambiguous.advice}"
+        return (
+            f"the last Alt key was unclear in this terminal: press {self.keys.focus}"
+            if self.is_in_doubt
+            else ""
+        )
 
     # Keys from the editor
 
@@ -232,7 +233,7 @@ class ApprovalBar(Widget, can_focus=False):
         asked = self.asked
         if asked is None or (allows and not self.is_intended_answer_key("y")) or not self._check_ready():
             return False
-        if allows and asked.is_dangerous:
+        if allows and (asked.is_dangerous or self.is_in_doubt):
             return False
         if allows and asked.kind == "select":
             self._open_card()
@@ -382,28 +383,28 @@ class ApprovalBar(Widget, can_focus=False):
         if asked.is_dangerous:
             self._confirmation_text = ""
             self._chosen_index = next(i for i, one in enumerate(self.answers) if one.action == "word")
-        self._text_until = -math.inf
+        self._is_left = self.is_in_doubt = False
         self.can_focus = True
         self.focus()
         self._update_rows()
 
     def _stop_taking_letters(self) -> None:
-        """Makes plain letters text instead of answers: until the card is focused again, or after an ambiguous Alt key
-        until no key was pressed for a while."""
+        """Makes plain letters text instead of answers until the card is focused again."""
         if self.asked is None:
             return
+        if self._ambiguous.current:
+            self.is_in_doubt = True
+            self._held.take()
         if self.has_focus and (self._ambiguous.current or self.app.screen is not self.screen):
             self.return_to_editor()
         if not self._is_left and not self.asked.is_dangerous:  # no plain key lets a dangerous call run
-            is_in_doubt = bool(self._ambiguous.current)
-            self._text_until = self._clock() + TYPING_PAUSE_SECONDS if is_in_doubt else math.inf
-            self._is_in_use = False
+            self._is_left, self._is_in_use = True, False
             self._update_rows()
 
     def accept_letters_again(self) -> None:
-        """Makes plain letters answers again after the user came back from the call's details. The key that opened them
-        may have been taken for an Escape and a letter."""
-        self._text_until = -math.inf
+        """Makes plain letters answers again after the user came back from the call's details, unless the key that
+        opened them may be an Escape and a letter."""
+        self._is_left = self.is_in_doubt
         self._update_rows()
 
     def _ask_reason(self) -> None:
@@ -419,7 +420,7 @@ class ApprovalBar(Widget, can_focus=False):
         asked = self.asked
         if event.key == "escape":
             self.asks_reason, self._is_in_use = False, is_blank
-            self._text_until = -math.inf if is_blank else math.inf
+            self._is_left = self.is_in_doubt or not is_blank
             self._update_rows()
         elif event.key == "enter" and is_blank and asked is not None:
             self.post_message(self.Answered(asked.id, False))
@@ -444,22 +445,17 @@ class ApprovalBar(Widget, can_focus=False):
     def is_intended_answer_key(self, plain_key: str) -> bool:
         """Returns whether the current key may answer the question. An Alt key that may be an Escape and a letter does
         not: the card then names `plain_key` in its place. Without a question it counts when it is pressed again."""
-        now, asked = self._clock(), self.asked
-        advice = "" if asked is None else self._advice_for(plain_key, asked)
-        if self._ambiguous.is_intended(now, advice=advice):
+        advice = "" if self.asked is None else self._advice_for(plain_key, self.asked)
+        if self._ambiguous.is_intended(self._clock(), advice=advice):
             return True
-        if asked is not None:
-            # The plain key that is named is no answer before a typed text would have gone on.
-            self._text_until, self._is_in_use = -math.inf, False
-            self.arming.note_letter(now)
-            self._update_rows()
+        self._update_rows()
         return False
 
     def _advice_for(self, plain_key: str, asked: ApprovalRequest) -> str:
         if plain_key.startswith("/"):
             return f"use {plain_key}"
         answer = "a number" if asked.kind == "select" else plain_key
-        return f"press {self.keys.focus}, then {answer}" if not self._is_editor_blank else f"press {answer}"
+        return f"press {self.keys.focus}, then {answer}"
 
     def return_to_editor(self) -> None:
         self._close_rule_list()
@@ -534,9 +530,9 @@ class ApprovalBar(Widget, can_focus=False):
         was_too_early = self._too_early_until > -math.inf
         if was_too_early and now >= self._too_early_until:
             self._too_early_until, self._was_armed = -math.inf, not is_armed
-        refused, is_left = self._ambiguous.refused, self._is_left
-        if (is_armed, refused, is_left) != (self._was_armed, self._shown_refused, self._shows_left):
-            self._was_armed, self._shown_refused, self._shows_left = is_armed, refused, is_left
+        refused = self._ambiguous.refused
+        if (is_armed, refused) != (self._was_armed, self._shown_refused):
+            self._was_armed, self._shown_refused = is_armed, refused
             self._update_rows()  # the keys change their colour
 
     def _note_painted(self) -> None:

@@ -260,11 +260,13 @@ class TerminalDriver(LinuxDriver):
 
     def _as_alt_key(self, event: Message) -> Message:
         """Returns a key event for Alt with a key that types nothing, ambiguous if the terminal sends Escape and a key
-        alike; other events are unchanged."""
+        alike; other events are unchanged. What is then Alt with Tab is Shift with Tab on the console of Linux."""
         if not isinstance(event, events.Key) or not event.key.startswith("alt+"):
             return event
         character = None if event.is_printable else event.character
-        return (events.Key if self._has_key_protocol else AmbiguousAltKey)(event.key, character)
+        if self._has_key_protocol:
+            return events.Key(event.key, character)
+        return AmbiguousAltKey("shift+tab" if event.key == "alt+tab" else event.key, character)
 
     def _pass_to_listeners(self, raw: RawInputListeners, text: str) -> str:
         """Passes input to the listeners in the application's thread and returns what they leave; a listener that hangs

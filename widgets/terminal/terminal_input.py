@@ -14,10 +14,12 @@ from tools.lazy_patterns import lazy_regex
 _X10_MOUSE_REPORT_PATTERN = lazy_regex(rb"\x1b\[M([\x20-\xff])([\x20-\xff])([\x20-\xff])", re.DOTALL)
 _URXVT_MOUSE_REPORT_PATTERN = lazy_regex(rb"\x1b\[(\d+);(\d+);(\d+)M")
 _MOUSE_REPORT_WITH_NAN_PATTERN = lazy_regex(rb"\x1b\[<[-\d;.]*NaN[-\w;.]*[Mm]")
-_ESCAPE_PREFIXED_KEY_PATTERN = lazy_regex(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
-r"""Matches an Escape before a key, which means Alt. Excludes the start or end of a sequence ([ ] O
-P X ^ _ \), and Esc b and f, which Textual knows as iTerm's word keys."""
-_ESCAPE_PREFIXED_CTRL_PATTERN = lazy_regex(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
+_ESCAPE_PREFIXED_KEY_PATTERN = lazy_regex(rb"\x1b([\x08-\x0a\r \x21-\x4e\x51-\x57\x59\x5a`a-z{-\x7f])")
+r"""Matches an Escape before a key, which means Alt; `terminal_driver` takes all of these for ambiguous. Excludes the
+start or end of a sequence ([ ] O P X ^ _ \)."""
+_ESCAPE_PREFIXED_CTRL_PATTERN = lazy_regex(rb"\x1b([\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f])")
+_STRING_OR_META_BACKSLASH_PATTERN = lazy_regex(rb"\x1b[\]_PX^][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b(\\)")
+"""Matches a whole reply that ends like Alt with a backslash, or that key, which is the group."""
 _ESCAPE_PREFIXED_SEQUENCE_START_PATTERN = lazy_regex(rb"\x1b([\[\]_PX^])(?=[\x00-\x1a])")
 """Matches what begins a sequence and cannot be one, because of the key behind it."""
 _UNFOLLOWED_SEQUENCE_START_PATTERN = lazy_regex(rb"\x1b([\[\]_PX^])")
@@ -30,6 +32,8 @@ _KEY_BY_CTRL_BYTE = bytes(code + 0x60 if code < 0x1B else code + 0x40 for code i
     range(0x20, 0x100)
 )
 """The key that, with Ctrl, sends each byte."""
+_KEY_BY_META_BYTE = bytes.maketrans(b"\x08\n", b"\x7f\r")
+"""The keys Backspace and Enter for the other byte that terminals send for each."""
 _UNFINISHED_MOUSE_REPORT_PATTERN = lazy_regex(
     rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d[\d:]*(?:;[\d:]*){0,2})\Z", re.DOTALL
 )
@@ -109,11 +113,16 @@ _KITTY_ESCAPE_KEY = "\x1b[27u"
 
 
 def join_leading_escape_as_alt(text: str, *, is_whole: bool = False) -> str:
-    """Converts an Escape and a key at the start of the text to Alt with that key: Textual would drop the Escape before
-    an Enter. An Escape and a key with Ctrl stay two keys. `is_whole`: no more input came in time, so that an Escape and
-    a bracket begin no sequence."""
+    """Converts an Escape and a key at the start of the text to Alt with that key, and before a backslash anywhere:
+    Textual would drop the Escape before an Enter. An Escape and a key with Ctrl stay two keys. `is_whole`: no more
+    input came in time, so that an Escape and a bracket begin no sequence."""
     if is_whole and _UNFOLLOWED_SEQUENCE_START_PATTERN.fullmatch(text.encode("utf-8", "replace")):
         return _UNFOLLOWED_SEQUENCE_START_PATTERN.sub(_encode_kitty_alt_key, text.encode()).decode()
+    if "\x1b\\" in text:
+        text = _STRING_OR_META_BACKSLASH_PATTERN.sub(
+            lambda found: _encode_kitty_alt_key(found) if found[1] else found[0],
+            text.encode("utf-8", "replace"),
+        ).decode()
     if not text.startswith("\x1b") or len(text) < 2:
         return text
     if not text[
@@ -136,7 +145,7 @@ def _convert_alt_keys_to_kitty(data: bytes) -> bytes:
 
 def _encode_kitty_alt_key(found: re.Match[bytes]) -> bytes:
     """Returns kitty's encoding of Alt with the matched key; a capital is a letter with Shift."""
-    key = found[1]
+    key = found[1].translate(_KEY_BY_META_BYTE)
     return b"\x1b[%d;%du" % (ord(key.lower()), 4 if key.isupper() else 3)
 
 

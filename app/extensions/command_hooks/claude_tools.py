@@ -43,16 +43,22 @@ def claude_tool_for(name: str, effects: Effects | None) -> ClaudeTool:
     return ClaudeTool(names=names)
 
 
-def to_claude_tool_input(
+def claude_inputs(
     tool: ClaudeTool, arguments: Mapping[str, Any], effects: Effects | None
-) -> dict[str, Any]:
-    """Returns a tool call's arguments with the fields of Claude Code's tool added, for hook scripts."""
+) -> list[dict[str, Any]]:
+    """Returns a tool call's arguments with the fields of Claude Code's tool added, for hook scripts: one input for each
+    file that the call writes, stages or reads, since `file_path` names one file."""
+    if not tool.has_file_path:
+        return [_input_for_file(tool, arguments, None)]
+    paths = (*effects.writes, *effects.stages, *effects.reads) if effects is not None else ()
+    files = list(dict.fromkeys(paths)) or [arguments.get("path")]
+    return [_input_for_file(tool, arguments, file) for file in files]
+
+
+def _input_for_file(tool: ClaudeTool, arguments: Mapping[str, Any], file: Any) -> dict[str, Any]:
     told = dict(arguments)
-    if tool.has_file_path:
-        paths = (*effects.writes, *effects.stages, *effects.reads) if effects is not None else ()
-        path = paths[0] if paths else arguments.get("path")
-        if path is not None:
-            told[_FILE_PATH_FIELD] = path
+    if file is not None:
+        told[_FILE_PATH_FIELD] = file
     if tool.is_task_tool:
         told |= {theirs: arguments.get(ours) for theirs, ours in _BAYOU_FIELD_BY_TASK_FIELD.items()}
     edits = arguments.get("edits")
@@ -63,13 +69,14 @@ def to_claude_tool_input(
 
 
 def from_claude_tool_input(
-    arguments: Mapping[str, Any], told: Mapping[str, Any], answered: Mapping[str, Any]
+    arguments: Mapping[str, Any], told: Mapping[str, Any], answered: Mapping[str, Any], *, is_only_file: bool
 ) -> dict[str, Any]:
     """Returns a tool call's arguments with the changes that a hook script made. Fields that the script left out or
-    unchanged stay; an unknown field stays in, so that the tool refuses it."""
+    unchanged stay; an unknown field stays in, so that the tool refuses it, and so does another `file_path` for one of
+    several files."""
     changes = {name: value for name, value in answered.items() if name not in told or value != told[name]}
     own = dict(arguments)
-    if _FILE_PATH_FIELD in changes and _FILE_PATH_FIELD in told and "path" in arguments:
+    if is_only_file and _FILE_PATH_FIELD in changes and _FILE_PATH_FIELD in told and "path" in arguments:
         own["path"] = changes.pop(_FILE_PATH_FIELD)
     if "subagent_type" in told:
         own |= {

@@ -11,12 +11,8 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from app.extensions.api import ExtensionApi
-from app.extensions.command_hooks.claude_tools import (
-    claude_tool_for,
-    from_claude_tool_input,
-    to_claude_tool_input,
-)
-from app.extensions.command_hooks.hook_answers import CommandHookAnswer
+from app.extensions.command_hooks.claude_tools import claude_inputs, claude_tool_for, from_claude_tool_input
+from app.extensions.command_hooks.hook_answers import CommandHookAnswer, strictest_answer
 from app.extensions.command_hooks.hook_list import (
     NO_HOOKS_TEXT,
     format_hook_table_lines,
@@ -130,30 +126,38 @@ class _SessionCommandHooks:
         context: Context,
         **fields: Any,
     ) -> tuple[CommandHookAnswer, dict[str, Any]]:
-        """Runs the configured hooks for a tool call; returns their combined answer and the call's arguments as the
-        hooks read them."""
+        """Runs the configured hooks for a tool call, once for each of its files; returns the strictest answer and the
+        call's arguments with the changes that the hooks made."""
         effects = await asyncio.to_thread(context.session.effects_of, event.tool_name, event.input)
         tool = claude_tool_for(event.tool_name, effects)
-        told = to_claude_tool_input(tool, event.input, effects)
-        answer = await self.run_hooks(
-            name,
-            (event.tool_name, *tool.names),
-            context,
-            tool_name=tool.names[0] if tool.names else event.tool_name,
-            tool_input=told,
-            tool_use_id=event.tool_call_id,
-            **fields,
-        )
-        return answer, told
+        inputs = claude_inputs(tool, event.input, effects)
+        answers: list[CommandHookAnswer] = []
+        changed = event.input
+        for told in inputs:
+            answer = await self.run_hooks(
+                name,
+                (event.tool_name, *tool.names),
+                context,
+                tool_name=tool.names[0] if tool.names else event.tool_name,
+                tool_input=told,
+                tool_use_id=event.tool_call_id,
+                **fields,
+            )
+            if answer not in answers:  # a hook may say the same for each file
+                answers.append(answer)
+            if answer.changed_input is not None:
+                changed = from_claude_tool_input(
+                    changed, told, answer.changed_input, is_only_file=len(inputs) == 1
+                )
+        return strictest_answer(answers), changed
 
     async def before_tool(self, event: p.ToolCallPayload, context: Context) -> p.ToolCallAnswer | None:
-        answer, told = await self._run_tool_hooks("PreToolUse", event, context)
+        answer, changed = await self._run_tool_hooks("PreToolUse", event, context)
         if answer.decision == "block":
             return p.ToolCallAnswer(
                 block=True, reason=f"Blocked by a hook: {answer.reason}", terminate=answer.ends_run
             )
-        if answer.changed_input is not None:
-            event.input = from_claude_tool_input(event.input, told, answer.changed_input)
+        event.input = changed
         if answer.decision == "ask" and not await self._is_approved(event, answer, context):
             return p.ToolCallAnswer(
                 block=True,
@@ -176,7 +180,7 @@ class _SessionCommandHooks:
 
     async def after_tool(self, event: p.ToolResultPayload, context: Context) -> p.ToolResultAnswer | None:
         response = {"content": text_of(event.content), "isError": event.is_error}
-        answer, _told = await self._run_tool_hooks("PostToolUse", event, context, tool_response=response)
+        answer, _changed = await self._run_tool_hooks("PostToolUse", event, context, tool_response=response)
         self._ends_run = self._ends_run or answer.ends_run
         said = [answer.reason] if answer.decision == "block" else []
         said += [answer.context] if answer.context else []

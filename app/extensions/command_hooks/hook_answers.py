@@ -1,5 +1,6 @@
 """Reads the answer of a hook's program: its exit code, or JSON in Claude Code's form."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -73,6 +74,29 @@ def read_command_hook_answer(hook: ConfiguredHook, result: ExecResult) -> Comman
         return _answer_from_output(msgspec.json.decode(text, type=_HookJsonOutput))
     except (msgspec.ValidationError, msgspec.DecodeError) as problem:
         return failed_command_hook_answer(hook, f"its output cannot be read: {problem}")
+
+
+def strictest_answer(answers: Sequence[CommandHookAnswer]) -> CommandHookAnswer:
+    """Combines answers about one event: what blocks goes before what asks, changes of the input are applied in their
+    order, texts are joined."""
+    blocked = [one for one in answers if one.decision == "block"]
+    asked = [one for one in answers if one.decision == "ask"]
+    changed: dict[str, Any] | None = None
+    for one in answers:
+        if one.changed_input is not None:
+            changed = {**(changed or {}), **one.changed_input}
+    return CommandHookAnswer(
+        decision="block" if blocked else "ask" if asked else "pass",
+        reason=_joined_texts(one.reason for one in blocked or asked),
+        context=_joined_texts(one.context for one in answers),
+        changed_input=changed,
+        message=_joined_texts(one.message for one in answers),
+        ends_run=any(one.ends_run for one in answers),
+    )
+
+
+def _joined_texts(texts: Iterable[str]) -> str:
+    return "\n".join(filter(None, texts))
 
 
 def failed_command_hook_answer(hook: ConfiguredHook, why: str) -> CommandHookAnswer:

@@ -15,6 +15,7 @@ from app.extensions.command_hooks.hook_answers import (
     CommandHookAnswer,
     failed_command_hook_answer,
     read_command_hook_answer,
+    strictest_answer,
 )
 from app.extensions.extension_programs import ProgramSandbox
 from app.extensions.handler_contexts import Context
@@ -133,17 +134,4 @@ def _combine_answers(
             judged.append(CommandHookAnswer(decision="block", reason=answer.failure))
         else:
             failures.append(answer.failure)
-    blocked = [one for one in judged if one.decision == "block"]
-    asked = [one for one in judged if one.decision == "ask"]
-    changed: dict[str, Any] | None = None
-    for one in judged:
-        if one.changed_input is not None:
-            changed = {**(changed or {}), **one.changed_input}
-    return CommandHookAnswer(
-        decision="block" if blocked else "ask" if asked else "pass",
-        reason="\n".join(one.reason for one in blocked or asked if one.reason),
-        context="\n".join(one.context for one in judged if one.context),
-        changed_input=changed,
-        message="\n".join([*(one.message for one in judged if one.message), *failures]),
-        ends_run=any(one.ends_run for one in judged),
-    )
+    return strictest_answer([*judged, *(CommandHookAnswer(message=failure) for failure in failures)])

@@ -131,7 +131,9 @@ async def test_the_list_of_keys_names_the_plain_key_where_alt_may_be_an_escape(t
             keys = Keys(tmp_path / "keybindings.json", person, reports_alt_separately=reports_alt_separately)
             async with person.asked(keys.page.show_keys()):
                 await person.press(*"app.approval.once")
-                assert ("unclear in this terminal: press y" in person.sees) is not reports_alt_separately
+                assert (
+                    "unclear in this terminal: press f8, then y" in person.sees
+                ) is not reports_alt_separately
                 await person.press("escape", "escape")
 
 

@@ -19,8 +19,8 @@ from widgets.screens.common_pickers import KeyCaptureScreen, command_palette_scr
 from widgets.screens.picker import PickerResult
 
 _PLAIN_KEY_BY_ACTION = {
-    "app.approval.once": "press y",
-    "app.approval.always": "press a",
+    "app.approval.once": "press {focus}, then y",
+    "app.approval.always": "press {focus}, then a",
     "app.permissions.cycle": "press it twice",
 }
 """What to press for actions that allow something, where Alt with a letter may be an Escape and that letter."""
@@ -64,9 +64,13 @@ class KeysAndCommandsPage(msgspec.Struct, frozen=True):
         rows = self.action_table.key_rows()
         if self.reports_alt_separately():
             return rows
+        focus = next(
+            (format_key_name(row.keys[0]) for row in rows if row.id == "app.approval.enter" and row.keys), ""
+        )
+        plain = {action: words.format(focus=focus) for action, words in _PLAIN_KEY_BY_ACTION.items()}
         return [
-            msgspec.structs.replace(row, detail=f"unclear in this terminal: {_PLAIN_KEY_BY_ACTION[row.id]}")
-            if row.id in _PLAIN_KEY_BY_ACTION and any(key.startswith("alt+") for key in row.keys)
+            msgspec.structs.replace(row, detail=f"unclear in this terminal: {plain[row.id]}")
+            if row.id in plain and any(key.startswith("alt+") for key in row.keys)
             else row
             for row in rows
         ]

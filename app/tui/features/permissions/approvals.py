@@ -343,6 +343,8 @@ class ApprovalQuestionQueue(msgspec.Struct):
             labels = ("apply", "discard")
         elif event.approval is not None and event.approval.confirmation_word is None:
             labels = ("allow", "deny")
+        if self.bar.is_in_doubt:
+            labels = ("", labels[1])
         await self.show_screen(BlockApprovalScreen(title, card, self.bar.answer_by_page_key, labels=labels))
 
     async def _open_review(self, event: QuestionAsked) -> bool:
@@ -353,9 +355,8 @@ class ApprovalQuestionQueue(msgspec.Struct):
         )
         if staged is not None and staged.files:
             title = f"Apply the changes staged by {event.title}?"
-            await self.review_page().open_staged_changes(
-                staged, self._desk_question(title, ("apply", "", "discard"))
-            )
+            labels = ("" if self.bar.is_in_doubt else "apply", "", "discard")
+            await self.review_page().open_staged_changes(staged, self._desk_question(title, labels))
             return True
         approval = event.approval
         if approval is None or not self.has_preview(approval.tool_name):
@@ -364,11 +365,11 @@ class ApprovalQuestionQueue(msgspec.Struct):
         if not await review.load_proposed_files():
             return False
         self._review_by_question[event.id] = review
-        is_dangerous = approval.confirmation_word is not None
-        always = "always…" if approval.rules and not is_dangerous else ""
+        can_allow = approval.confirmation_word is None and not self.bar.is_in_doubt
+        always = "always…" if approval.rules and can_allow else ""
         question = self._desk_question(
             self._question_text(approval, creates_file=review.creates_all_files),
-            ("" if is_dangerous else "allow", always, "deny"),
+            ("allow" if can_allow else "", always, "deny"),
             review,
         )
         await self.review_page().open_proposed_changes(review, question)

@@ -54,6 +54,10 @@ class FuzzyQuery:
             for word in self._words
         )
 
+    def is_whole_match(self, text: str) -> bool:
+        """Returns whether a text has each word of the query without gaps between its letters."""
+        return self._regex is not None or all(word.whole.search(text) for word in self._words)
+
     def match(self, text: str, reach: int | None = None) -> FuzzyMatch | None:
         if self._regex is not None:
             found = self._regex.search(text)

@@ -1,11 +1,11 @@
 """Decides about exceptions from the sandbox: one place or host, or running outside the sandbox, and what network
-programs get: credentials, connections without the proxy. Pure.
+programs get: credentials, connections without the proxy. Describes what rules allow, these and others. Pure.
 
 Exceptions are asked about in every mode, even if a `bash:` rule allows the command.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,8 @@ DECIDED_BY_SANDBOX_REQUEST: Final = "the sandbox, which refused it"
 _SANDBOX_WRITE_RULE_PREFIX: Final = "sandbox.write: "
 _SANDBOX_READ_RULE_PREFIX: Final = "sandbox.read: "
 _MAX_SANDBOX_REASON_CHARS: Final = 300
+_ANY: Final = "**"
+_VERB_BY_FILE_TOOL: Final = {"edit": "changing", "write": "changing", "read": "reading"}
 
 
 def with_leave_sandbox_request(
@@ -142,18 +144,46 @@ def sandbox_write_rule_for_path(place: str) -> str:
     return _SANDBOX_WRITE_RULE_PREFIX + place
 
 
-def describe_sandbox_rule(rule: str) -> tuple[str, tuple[str, ...]]:
-    """Returns a description of what a rule lets the sandbox do, with the hosts of its group; empty for other rules."""
+class RuleDescription(NamedTuple):
+    """What an allow rule allows, in plain words."""
+
+    words: str
+    """The words after "Always"."""
+    is_about_sandbox: bool = False
+    hosts: tuple[str, ...] = ()
+    """The hosts of its group."""
+
+
+def describe_rule(rule: str) -> RuleDescription:
+    """Describes an allow rule in a sentence without the wildcards of its form; a rule of an unknown form is quoted."""
     place = path_of_sandbox_rule(rule)
     if place is not None:
-        return f"allow writing {place}", ()
+        return RuleDescription(f"allow writing {place}", True)
     if rule.startswith(_SANDBOX_READ_RULE_PREFIX):
-        return f"allow reading {rule.removeprefix(_SANDBOX_READ_RULE_PREFIX)}", ()
-    host = rule.removeprefix("net: ")
-    if host == rule:
-        return "", ()
-    hosts = HOST_GROUPS.get(host, ())
-    return f"allow {host}" if hosts else f"allow reaching {host}", hosts
+        return RuleDescription(f"allow reading {rule.removeprefix(_SANDBOX_READ_RULE_PREFIX)}", True)
+    tool, _, pattern = rule.partition(": ")
+    if tool != "net":
+        return RuleDescription(_sentence_of_rule(tool, pattern) or f"allow {rule}")
+    if hosts := HOST_GROUPS.get(pattern, ()):
+        return RuleDescription(f"allow {pattern}", True, hosts)
+    if pattern.startswith("*."):
+        return RuleDescription(f"allow reaching any host of {pattern.removeprefix('*.')}", True)
+    return RuleDescription(f"allow reaching {pattern}", True)
+
+
+def _sentence_of_rule(tool: str, pattern: str) -> str:
+    """Returns what a rule for commands, tools or files allows; empty for other rules."""
+    stem = pattern.rstrip("*")
+    if tool == "bash":
+        has_any = pattern.endswith(f" {_ANY}")
+        return f"allow `{stem.strip()}` with any arguments" if has_any else f"allow exactly `{pattern}`"
+    if tool == "tool":
+        return f"allow every tool that begins with {stem}" if stem != pattern else f"allow the tool {pattern}"
+    if verb := _VERB_BY_FILE_TOOL.get(tool):
+        if pattern == _ANY:
+            return f"allow {verb} any file of this project"
+        return f"allow {verb} {f'any file in {stem}' if pattern.endswith(f'/{_ANY}') else pattern}"
+    return ""
 
 
 def path_of_sandbox_rule(rule: str) -> str | None:

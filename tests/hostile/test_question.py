@@ -82,6 +82,27 @@ async def test_the_key_for_yes_counts_after_a_pause() -> None:
         assert app.answer == YES
 
 
+async def test_enter_on_the_answer_that_trusts_counts_after_a_pause() -> None:
+    clock = Clock()
+    app = Stage("it brings something", clock, YES)
+    async with app.run_test() as pilot:
+        clock.now += 10
+        await pilot.press("1", "enter")
+        assert app.answer == "none yet"
+        clock.now += TRUST_KEY_GRACE_SECONDS + 0.1
+        await pilot.press("enter")
+        assert app.answer == YES
+
+
+async def test_a_click_on_the_answer_that_trusts_does_not_trust() -> None:
+    clock = Clock()
+    app = Stage("it brings something", clock, YES)
+    async with app.run_test() as pilot:
+        clock.now += 10
+        await pilot.click("#rows", offset=(6, 0))
+        assert app.answer == "none yet"
+
+
 async def test_escape_is_heard_at_once() -> None:
     app = Stage("it brings something", Clock(), YES)
     async with app.run_test() as pilot:

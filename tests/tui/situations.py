@@ -338,7 +338,7 @@ def exports(stage: Stage) -> None:
 def undoes(stage: Stage) -> None:
     runs("for n in $(seq 400); do echo $n > file$n; done; echo written", until="All done.")(stage)
     stage.shown.press("\x1bz")
-    stage.shown.until("is removed")
+    stage.shown.until("is deleted")
     stage.shown.press("\r")
 
 

@@ -243,10 +243,13 @@ async def test_a_rule_is_chosen_and_answers_the_next_one(tmp_path: Path) -> None
         wait(app)
         await pilot.press("alt+w")
         await pilot.pause()
-        assert "bash: touch **" in app.screen_text
-        for key in ("down", "enter"):
+        assert "Always allow exactly `touch one`" in app.screen_text
+        assert "Always allow `touch` with any arguments" in app.screen_text
+        for key, scope in (("down", "session"), ("right", "project"), ("left", "session")):
             wait(app)
             await pilot.press(key)
+            assert f"‹this {scope}›" in app.screen_text
+        await pilot.press("enter")
         await wait_for_runs(app, pilot)
     assert (tmp_path / "project" / "one").exists() and (tmp_path / "project" / "two").exists()
 
@@ -265,7 +268,7 @@ async def test_a_place_the_sandbox_refused_is_asked_for_in_words(
         wait(app)
         await pilot.press("alt+w")
         await pilot.pause()
-        assert "› allow writing ~/notes for this project" in app.screen_text
+        assert "› 1  Always allow writing ~/notes" in app.screen_text and "‹this project›" in app.screen_text
 
 
 @pytest.mark.parametrize(
@@ -288,18 +291,10 @@ async def test_a_group_of_hosts_is_whole_and_its_hosts_are_named_as_far_as_there
         for width in (60, 84, 100, 150):
             await pilot.resize_terminal(width, 30)
             await pilot.pause()
-            rows = [
-                line.strip("▌› ") for line in app.screen_text.splitlines() if f"allow {group} for" in line
-            ]
-            assert len(rows) == 3
-            for row in rows:
-                label, _, behind = row.partition(" (")
-                assert label.removeprefix(f"allow {group} for ").split("  ")[0].strip() in (
-                    "this project",
-                    "this session",
-                    "all projects",
-                )
-                assert not behind or (behind.startswith(host) and "first question" in behind)
+            row = next(line for line in app.screen_text.splitlines() if f"Always allow {group}" in line)
+            _, _, hosts = row.partition(f"Always allow {group}")
+            assert not hosts.strip(" ▐") or hosts.startswith(f" ({host}")
+            assert "‹this project›" in app.screen_text
             assert width == 60 or host in app.screen_text
 
 
@@ -457,7 +452,7 @@ async def test_a_word_that_begins_like_an_answer_is_text(tmp_path: Path) -> None
         app.editor.set_text("")
         wait(app)
         await pilot.press("a")
-        await app.settling_until(pilot, lambda: "bash: touch **" in app.screen_text)
+        await app.settling_until(pilot, lambda: "`touch` with any arguments" in app.screen_text)
         await pilot.press("d")
         await pilot.pause()
         assert app.editor.text == "ad" and app.focused is app.editor, "it was the beginning of a text"

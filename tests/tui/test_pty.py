@@ -127,7 +127,7 @@ async def test_what_was_done_in_it_can_be_taken_back(tmp_path: Path) -> None:
         assert made.read_text() == "typed by a person\n"
         await shown(app, pilot, "made.txt +1")
         await pilot.press("alt+z")
-        await shown(app, pilot, "is removed")
+        await shown(app, pilot, "is deleted")
         await pilot.press("enter")
         await shown(app, pilot, lambda: not made.exists())
 

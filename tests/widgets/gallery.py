@@ -114,8 +114,8 @@ ASKED = ApprovalRequest(
     number=1,
     total=3,
     rules=(
-        ApprovalRule(text="bash: npm ci", matched_questions=2),
-        ApprovalRule(text="bash: npm **", matched_questions=7),
+        ApprovalRule(text="bash: npm ci", words="allow exactly `npm ci`", matched_questions=2),
+        ApprovalRule(text="bash: npm **", words="allow `npm` with any arguments", matched_questions=7),
     ),
     earlier_questions=31,
 )

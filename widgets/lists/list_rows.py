@@ -29,6 +29,12 @@ class RowBadge(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tone: RowTone = "muted"
     gap: int = 2
     """Blanks before it; 0 joins it to the badge before it."""
+    is_pill: bool = False
+    """Whether it has a ground in its tone, as a state."""
+
+
+PILL_TONES: tuple[RowTone, ...] = ("accent", "success", "warning", "error", "muted")
+"""The tones that a badge with a ground may have."""
 
 
 class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -46,6 +52,8 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     right: str = ""
     """Text at the right edge: an age, a price, a key."""
     right_tone: RowTone = "dim"
+    right_tones: tuple[tuple[int, RowTone], ...] = ()
+    """The tones of the columns in `right`, each with its cells; empty if all of it has one tone."""
     badges: tuple[RowBadge, ...] = ()
     tone: RowTone = "text"
     is_checked: bool = False

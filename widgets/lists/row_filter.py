@@ -43,6 +43,8 @@ class ListRowFilter:
             row for row in candidates if not row.is_heading and asked.is_match(row.searched, len(row.title))
         ]
         self._query, self._candidates = query, left
+        whole = [row for row in left if asked.is_whole_match(row.searched)]
+        left = whole or left  # letters scattered over a name are noise beside the whole word
         if self.order == "given":
             return [MatchedListRow(row) for row in left]
         if len(left) > MIN_MATCHES_FOR_SUBSTRING_RANKING and _is_plain_query(query):
@@ -80,9 +82,14 @@ def _secondary_rank(row: ListRow) -> float:
 
 
 def _exact_name_rank(row: ListRow, query: str) -> float:
-    """Returns a large bonus for a list row whose whole title or id was typed, so that it comes first; else 0."""
+    """Returns a large bonus for a list row whose whole title, id or slash command was typed, so that it comes first;
+    else 0."""
     word = query.strip().lower().lstrip("/")
-    return 100.0 if word and word in (row.title.lower().lstrip("/"), row.id.lower()) else 0.0
+    return (
+        100.0
+        if word and word in (row.title.lower().lstrip("/"), row.id.lower(), row.detail.lower().lstrip("/"))
+        else 0.0
+    )
 
 
 def _rough_match_rank(row: ListRow, query: str) -> float:

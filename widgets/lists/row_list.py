@@ -16,13 +16,20 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from widgets import textual_internals as textual_inside
-from widgets.lists.list_rows import ListRow, RowTone
+from widgets.lists.list_rows import PILL_TONES, ListRow, RowTone
 from widgets.lists.row_filter import MatchedListRow, find_matched_positions
 from widgets.readable_styles import make_style_readable, selected_row_style
 from widgets.row_builder import RIGHT_MARGIN_CELLS, RowBuilder, cells, clean_single_line
 
 ALL_ROW_TONES: tuple[str, ...] = get_args(RowTone)
-_LIST_ROW_STYLE_NAMES = (*ALL_ROW_TONES, "match", "prefix", "heading", "mark")
+_LIST_ROW_STYLE_NAMES = (
+    *ALL_ROW_TONES,
+    "match",
+    "prefix",
+    "heading",
+    "mark",
+    *(f"pill-{tone}" for tone in PILL_TONES),
+)
 _MAX_CACHED_LIST_ROWS = 500
 _BOLD_STYLE = Style(bold=True)
 MIN_CUT_WORD_CELLS = 4
@@ -263,7 +270,12 @@ class RowList(ScrollView, can_focus=False):
         self._draw_text(inner, item, is_current=is_current)
         line.append_row(inner)
         if right:
-            line.fill_to_column(edge - cells(right)).add(right, self._style(row.right_tone, is_current))
+            line.fill_to_column(edge - cells(right))
+            start = 0
+            for size, tone in row.right_tones:
+                line.add(right[start : start + size], self._style(tone, is_current))
+                start += size
+            line.add(right[start:], self._style(row.right_tone, is_current))
         return line.fill_to_column(width)
 
     def _draw_text(self, line: RowBuilder, item: MatchedListRow, *, is_current: bool) -> None:
@@ -297,7 +309,7 @@ class RowList(ScrollView, can_focus=False):
                 return
             line.pad(badge.gap).add_with_diffstat(
                 clean_single_line(badge.text),
-                self._style(badge.tone, is_current),
+                self._style(f"pill-{badge.tone}" if badge.is_pill else badge.tone, is_current),
                 self._style("success", is_current),
                 self._style("error", is_current),
             )
@@ -312,7 +324,7 @@ class RowList(ScrollView, can_focus=False):
             found = self.get_component_rich_style(f"list--{name}")
             found = (
                 selected_row_style(found, self.get_component_rich_style("list--cursor"))
-                if is_current
+                if is_current and not name.startswith("pill-")
                 else make_style_readable(found)
             )
             self._styles[(name, is_current)] = found

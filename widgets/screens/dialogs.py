@@ -124,12 +124,15 @@ class QuestionScreen(DialogBaseScreen[ListRow | None]):
         *,
         grace: float = 0.0,
         returns_early_letters: bool = False,
+        default: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Creates the dialog. `grace`: seconds without a key before it accepts keys. `returns_early_letters`: a letter
-        pressed in that time closes it with a row without an id, because the user was typing something else."""
+        """Creates the dialog. `default`: the index of the answer that Enter chooses at first. `grace`: seconds without
+        a key before it accepts keys. `returns_early_letters`: a letter pressed in that time closes it with a row that
+        has no id, because the user was typing something else."""
         super().__init__(title, text)
         self.answers = tuple(answers)
+        self._default_answer = default
         self._returns_early_letters = returns_early_letters
         self._grace = grace
         self._clock = clock
@@ -176,7 +179,9 @@ class QuestionScreen(DialogBaseScreen[ListRow | None]):
         super().on_mount()
         self._armed_at = self._clock() + (MIN_QUESTION_VISIBLE_SECONDS if self._grace else 0.0)
         answers = self.query_one("#rows", RowList)
-        answers.show_rows(answers.visible_rows)
+        answers.show_rows(
+            answers.visible_rows, keep=self.answers[self._default_answer].id if self.answers else ""
+        )
 
     def on_key(self, event: events.Key) -> None:
         if event.key in self.IMMEDIATE_KEYS:

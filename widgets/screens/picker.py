@@ -135,7 +135,15 @@ class PickerScreen(ClosableModalScreen[PickerResult | None]):
         """Creates a picker of `rows`. `choose`: the word for what Enter does; empty if Enter only closes. `empty`: the
         text for an empty list, or a function of the user's keys. `heads`: the heads of the columns. `below`: widgets
         below the list."""
-        super().__init__(classes="full-height" if is_full_height else None)
+        has_panes = preview is not None or bool(below)
+        super().__init__(
+            classes=" ".join(
+                name
+                for name, applies in (("full-height", is_full_height), ("measured", not has_panes))
+                if applies
+            )
+            or None
+        )
         self._title = title
         self._rows = insert_blank_rows_before_headings(rows)
         self._query = query

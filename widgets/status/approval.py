@@ -25,6 +25,7 @@ from widgets.status.approval_keys import (
     LETTER_BY_MAC_OPTION_CHARACTER,
     AmbiguousAltKeys,
     HeldAnswerKey,
+    advice_for,
     is_approval_key,
     is_text_typing_key,
 )
@@ -38,6 +39,7 @@ from widgets.status.approval_request import (
     index_of_typed_approval_answer,
     make_approval_answers,
     make_rule_answers,
+    neighbouring_scope,
 )
 from widgets.status.approval_rows import (
     ApprovalCardState,
@@ -102,6 +104,7 @@ class ApprovalBar(Widget, can_focus=False):
         self._rejected_word = ""
         """The word that was sent for a dangerous command and is not its own."""
         self._lists_rules = False
+        self._rule_scope: RuleScope = "session"
         self._opened_by = ""
         """The letter that opened the list of rules; it is text if more text follows."""
         self._chosen_index = 0
@@ -123,7 +126,7 @@ class ApprovalBar(Widget, can_focus=False):
         """A letter that counts as an answer unless another key follows at once."""
         self._too_early_until = -math.inf
         self._was_armed = False
-        self._ambiguous = AmbiguousAltKeys()
+        self.ambiguous_keys = AmbiguousAltKeys()
         self._shown_refused = ""
         self._check_timer: Timer | None = None
         """A timer that runs only while a question is open, so that an idle program does nothing."""
@@ -148,7 +151,11 @@ class ApprovalBar(Widget, can_focus=False):
     def answers(self) -> Sequence[ApprovalAnswerOption]:
         if self.asked is None:
             return ()
-        return make_rule_answers(self.asked) if self._lists_rules else make_approval_answers(self.asked)
+        return (
+            make_rule_answers(self.asked, self._rule_scope)
+            if self._lists_rules
+            else make_approval_answers(self.asked)
+        )
 
     def show(self, asked: ApprovalRequest | None) -> None:
         """Shows an approval question with its answers in the card, or hides the card if there is none."""
@@ -162,7 +169,7 @@ class ApprovalBar(Widget, can_focus=False):
         self.asks_reason = False
         self._too_early_until, self._is_left, self.is_in_doubt = -math.inf, False, False
         self._close_rule_list()
-        self._ambiguous.resolve()
+        self.ambiguous_keys.resolve()
         self.display = asked is not None
         self._update_rows()
         if self._check_timer is not None:
@@ -192,21 +199,23 @@ class ApprovalBar(Widget, can_focus=False):
         now = self._clock()
         if self.asked is not None:
             self.arming.note_key_press(now)
-        if self._ambiguous.is_overdue(now):
-            self._ambiguous.resolve()
+        if self.ambiguous_keys.is_overdue(now):
+            self.ambiguous_keys.resolve()
         if not isinstance(event, events.Key):
             self._write_held_key()
         elif self.asked is not None and self.app.screen is not self.screen and is_text_typing_key(event):
             self.arming.note_letter(now)
-        self._ambiguous.current = event.key if isinstance(event, AmbiguousAltKey) else ""
+        self.ambiguous_keys.current = event.key if isinstance(event, AmbiguousAltKey) else ""
         is_escape = isinstance(event, events.Key) and event.key == "escape"
         is_on_card = self.has_focus or self.app.screen is self.screen
-        if self._ambiguous.current or (is_escape and is_on_card):  # otherwise it closes a page over the card
+        if self.ambiguous_keys.current or (
+            is_escape and is_on_card
+        ):  # otherwise it closes a page over the card
             self._stop_taking_letters()
-        was_stop = bool(self._ambiguous.refused) and isinstance(event, events.Key) and self._is_text(event)
-        if was_stop:
-            self._ambiguous.resolve()
-        return was_stop
+        if not (self.ambiguous_keys.refused and isinstance(event, events.Key) and self._is_text(event)):
+            return False
+        self.ambiguous_keys.resolve()
+        return True
 
     def _is_text(self, event: events.Key) -> bool:
         """Returns whether a key is part of a text: it types something, and is not a single key that answers."""
@@ -216,14 +225,8 @@ class ApprovalBar(Widget, can_focus=False):
     @property
     def refusal(self) -> str:
         """What the card says about an unclear Alt key that was just pressed; empty if none was."""
-        refused = self._ambiguous.refused
-        if refused:
-            return f"{refused} is unclear in this terminal: {self._ambiguous.advice}"
-        return (
-            f"the last Alt key was unclear in this terminal: press {self.keys.focus}"
-            if self.is_in_doubt
-            else ""
-        )
+        in_doubt = f"the last Alt key was unclear in this terminal: press {self.keys.focus}"
+        return self.ambiguous_keys.refusal or (in_doubt if self.is_in_doubt else "")
 
     # Keys from the editor
 
@@ -379,7 +382,7 @@ class ApprovalBar(Widget, can_focus=False):
             return
         self._close_rule_list()
         if lists_rules and asked.rules:
-            self._lists_rules, self._chosen_index = True, 0
+            self._lists_rules, self._chosen_index, self._rule_scope = True, 0, asked.rules[0].scope
         if asked.is_dangerous:
             self._confirmation_text = ""
             self._chosen_index = next(i for i, one in enumerate(self.answers) if one.action == "word")
@@ -392,10 +395,10 @@ class ApprovalBar(Widget, can_focus=False):
         """Makes plain letters text instead of answers until the card is focused again."""
         if self.asked is None:
             return
-        if self._ambiguous.current:
+        if self.ambiguous_keys.current:
             self.is_in_doubt = True
             self._held.take()
-        if self.has_focus and (self._ambiguous.current or self.app.screen is not self.screen):
+        if self.has_focus and (self.ambiguous_keys.current or self.app.screen is not self.screen):
             self.return_to_editor()
         if not self._is_left and not self.asked.is_dangerous:  # no plain key lets a dangerous call run
             self._is_left, self._is_in_use = True, False
@@ -445,17 +448,12 @@ class ApprovalBar(Widget, can_focus=False):
     def is_intended_answer_key(self, plain_key: str) -> bool:
         """Returns whether the current key may answer the question. An Alt key that may be an Escape and a letter does
         not: the card then names `plain_key` in its place. Without a question it counts when it is pressed again."""
-        advice = "" if self.asked is None else self._advice_for(plain_key, self.asked)
-        if self._ambiguous.is_intended(self._clock(), advice=advice):
+        asked = self.asked
+        advice = "" if asked is None else advice_for(plain_key, asked, focus_key=self.keys.focus)
+        if self.ambiguous_keys.is_intended(self._clock(), advice=advice):
             return True
         self._update_rows()
         return False
-
-    def _advice_for(self, plain_key: str, asked: ApprovalRequest) -> str:
-        if plain_key.startswith("/"):
-            return f"use {plain_key}"
-        answer = "a number" if asked.kind == "select" else plain_key
-        return f"press {self.keys.focus}, then {answer}"
 
     def return_to_editor(self) -> None:
         self._close_rule_list()
@@ -504,6 +502,9 @@ class ApprovalBar(Widget, can_focus=False):
         if key in ("up", "down", "j", "k"):
             self._confirmation_text = None
             self._move_choice(key)
+        elif key in ("left", "right") and self._lists_rules:
+            self._rule_scope = neighbouring_scope(self._rule_scope, 1 if key == "right" else -1)
+            self._update_rows()
         elif key == "enter":
             self._choose_answer(self._chosen_index)
         elif self._lists_rules and character and not character.isdecimal():
@@ -525,12 +526,12 @@ class ApprovalBar(Widget, can_focus=False):
         now = self._clock()
         self.arming.update_armed(now)
         is_armed = self.arming.is_armed(now)
-        if self._ambiguous.is_overdue(now):
-            self._ambiguous.resolve()
+        if self.ambiguous_keys.is_overdue(now):
+            self.ambiguous_keys.resolve()
         was_too_early = self._too_early_until > -math.inf
         if was_too_early and now >= self._too_early_until:
             self._too_early_until, self._was_armed = -math.inf, not is_armed
-        refused = self._ambiguous.refused
+        refused = self.ambiguous_keys.refused
         if (is_armed, refused) != (self._was_armed, self._shown_refused):
             self._was_armed, self._shown_refused = is_armed, refused
             self._update_rows()  # the keys change their colour
@@ -572,8 +573,8 @@ class ApprovalBar(Widget, can_focus=False):
             takes_letters=self._is_editor_blank and not self._is_left,
             has_text=not self._is_editor_blank,
             asks_reason=self.asks_reason,
-            refused_key=self._ambiguous.refused,
-            advice=self._ambiguous.advice,
+            refused_key=self.ambiguous_keys.refused,
+            advice=self.ambiguous_keys.advice,
             rejected_word=self._rejected_word,
             is_too_early=self._clock() < self._too_early_until,
         )

@@ -8,7 +8,7 @@ from typing import Final
 from textual import events
 from textual.timer import Timer
 
-from widgets.status.approval_request import ApprovalAnswerOption
+from widgets.status.approval_request import ApprovalAnswerOption, ApprovalRequest
 from widgets.status.input_guard import MIN_KEY_QUIET_SECONDS
 
 REFUSED_SECONDS = 5.0
@@ -37,6 +37,15 @@ def is_approval_key(event: events.Key, answers: Sequence[ApprovalAnswerOption]) 
     return event.key in ("up", "down", "enter") or event.character in letters | numbers | {
         APPROVAL_DETAILS_LETTER
     }
+
+
+def advice_for(plain_key: str, asked: ApprovalRequest, *, focus_key: str) -> str:
+    """Returns what to press in place of an ambiguous Alt key. `focus_key`: the key that focuses the question first, if
+    plain keys are text now."""
+    if plain_key.startswith("/"):
+        return f"use {plain_key}"
+    answer = "a number" if asked.kind == "select" else plain_key
+    return f"press {focus_key}, then {answer}" if focus_key else f"press {answer}"
 
 
 class HeldAnswerKey:
@@ -79,6 +88,11 @@ class AmbiguousAltKeys:
     def refused(self) -> str:
         """The ambiguous Alt key that was pressed last and did nothing; empty if there is none."""
         return self._refused
+
+    @property
+    def refusal(self) -> str:
+        """What is said about the refused key; empty if there is none."""
+        return f"{self._refused} is unclear in this terminal: {self._advice}" if self._refused else ""
 
     @property
     def advice(self) -> str:

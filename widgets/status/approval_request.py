@@ -8,10 +8,9 @@ RuleScope = Literal["session", "project", "person"]
 RULE_SCOPE_LABELS: dict[RuleScope, str] = {
     "session": "this session",
     "project": "this project",
-    "person": "always",
+    "person": "all projects",
 }
-"""Labels for how long a rule is valid."""
-_RULE_SCOPES_PROJECT_FIRST: tuple[RuleScope, ...] = ("project", "session", "person")
+"""Labels for where a rule is valid, in the order in which the left and right keys choose them."""
 
 
 class ApprovalCallPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,9 +28,10 @@ class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     matched_questions: int
-    words: str = ""
-    """A description of what the rule allows, shown before "for this project"; if empty, the rule
-    itself is shown."""
+    words: str
+    """What the rule allows, as the words after "Always"."""
+    scope: RuleScope = "session"
+    """Where it is valid, unless the user chooses another scope."""
     hosts: tuple[str, ...] = ()
     """The hosts of its group, shown as far as there is room."""
 
@@ -131,17 +131,18 @@ def make_approval_answers(asked: ApprovalRequest) -> list[ApprovalAnswerOption]:
     return [allow, *([always] if asked.rules and asked.kind == "call" else []), *denials]
 
 
-def make_rule_answers(asked: ApprovalRequest) -> list[ApprovalAnswerOption]:
-    """Returns the answers that add a permission rule: each offered rule for the session, for the project, and
-    always."""
-    scopes = (
-        _RULE_SCOPES_PROJECT_FIRST if any(rule.words for rule in asked.rules) else tuple(RULE_SCOPE_LABELS)
-    )
+def make_rule_answers(asked: ApprovalRequest, scope: RuleScope) -> list[ApprovalAnswerOption]:
+    """Returns the answers that add a permission rule, which is valid in the given scope."""
     return [
-        ApprovalAnswerOption(action="rule", label=rule.text, rule=rule.text, scope=scope)
-        for scope in scopes
+        ApprovalAnswerOption(action="rule", label=f"Always {rule.words}", rule=rule.text, scope=scope)
         for rule in asked.rules
     ]
+
+
+def neighbouring_scope(scope: RuleScope, step: int) -> RuleScope:
+    """Returns the scope that is `step` places further in their order; the first or the last at its ends."""
+    scopes = tuple(RULE_SCOPE_LABELS)
+    return scopes[min(max(0, scopes.index(scope) + step), len(scopes) - 1)]
 
 
 def index_of_typed_approval_answer(asked: ApprovalRequest, text: str) -> int | None:

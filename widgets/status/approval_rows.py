@@ -38,12 +38,13 @@ _RESERVED_SCREEN_ROWS = 6
 _APPROVAL_LABEL_CELLS = 21
 _DENIAL_REASON_REQUEST_TEXT = "No. Write below why, and what to do instead."
 _CALL_PART_INDENT = 4
+_EFFECT_GAP = 4
+"""Cells between a part of a call and what it does, which would read as its arguments if it were nearer."""
 _APPROVAL_DIFF_INDENT = 2
 _CHANGED_LINE_STYLE_SUFFIXES = ("|add", "|remove")
 """The ends of the style names of changed lines."""
 _UNCLEAR_KEY_CELLS = 50
 """Cells from which the card has room to say that a key is unclear in this terminal."""
-_MAX_RULE_SCOPE_CELLS = max(map(len, RULE_SCOPE_LABELS.values()))
 
 
 class ProposedChange:
@@ -118,15 +119,18 @@ class ApprovalCardState(msgspec.Struct, frozen=True, kw_only=True):
 def approval_card_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledApprovalRow]:
     room = max(4, state.screen_height - _RESERVED_SCREEN_ROWS)
     answers = _answer_rows(asked, state)
-    is_low = len(answers) + 3 > room
-    keys = [_key_row(asked, state)]
+    scope = [_scope_row(state)] if state.lists_rules else []
+    is_low = len(answers) + len(scope) + 3 > room
+    keys = [*scope, _key_row(asked, state)]
     if is_low and not state.asks_reason:  # a window of the answers around the cursor
-        shown = max(1, room - 3)
+        shown = max(1, room - 3 - len(scope))
         first = max(0, min(state.chosen_index - shown // 2, len(answers) - shown))
         hidden = [*state.answers[:first], *state.answers[first + shown :]]
         answers = answers[first : first + shown]
         if state.answers_by_letter and not state.is_too_early and not state.refused_key:
             answers[-1], keys = _with_letters(answers[-1], hidden, state), []
+    elif state.lists_rules:
+        answers = [_rule_head_row(asked, state.width), *answers]
     blank: list[StyledApprovalRow] = [(("muted", ""),)]
     outer_gap = blank if state.screen_height >= ROOMY_APPROVAL_CARD_MIN_ROWS else []
     has_spare_row = not is_low and state.screen_height >= _APPROVAL_GAP_MIN_ROWS and _repeats_question(asked)
@@ -271,14 +275,14 @@ def split_command_at_operators(command: str, parts: Sequence[str]) -> list[str]:
 
 
 def _part_table(shown: Sequence[ApprovalCallPart], width: int) -> list[StyledApprovalRow]:
-    """Returns the rows of a table: each part of the call with what it does, in two rows where they do not fit beside
-    each other."""
-    max_column = max(12, width // 2 - 4)
-    rooms = [width - _CALL_PART_INDENT - 2 - cells(clean_single_line(part.effect)) for part in shown]
-    lengths = [min(cells(clean_single_line(part.text)), max_column) for part in shown]
-    column = max((length for length, room in zip(lengths, rooms, strict=True) if length <= room), default=0)
+    """Returns the rows of a table: each part of the call with what it does, in two columns if all of them fit, else
+    each in two rows."""
+    telling = [part for part in shown if not part.is_harmless]
+    column = max((cells(clean_single_line(part.text)) for part in telling), default=0)
+    effect_cells = max((cells(clean_single_line(part.effect)) for part in telling), default=0)
+    has_columns = _CALL_PART_INDENT + column + _EFFECT_GAP + effect_cells <= width
     rows: list[StyledApprovalRow] = []
-    for part, length, room in zip(shown, lengths, rooms, strict=True):
+    for part in shown:
         mark = ("danger", "  ▲ ") if part.is_dangerous else ("warning", "  • ")
         text, effect = clean_single_line(part.text), clean_single_line(part.effect)
         if part.is_harmless:
@@ -289,14 +293,13 @@ def _part_table(shown: Sequence[ApprovalCallPart], width: int) -> list[StyledApp
                 )
             )
             continue
-        if length <= column <= room:
-            text = cut_end_to_fit(text, column)
-            rows.append((mark, ("text", text + " " * (column - cells(text))), ("muted", f"  {effect}")))
+        if has_columns:
+            pad = " " * (column - cells(text) + _EFFECT_GAP)
+            rows.append((mark, ("text", text), ("muted", f"{pad}{effect}")))
         else:
             rows.append((mark, ("text", cut_end_to_fit(text, width - _CALL_PART_INDENT))))
-            rows.append(
-                (("muted", " " * _CALL_PART_INDENT + cut_end_to_fit(effect, width - _CALL_PART_INDENT)),)
-            )
+            indent = " " * (_CALL_PART_INDENT + 2)
+            rows.append((("muted", indent + cut_end_to_fit(effect, width - len(indent))),))
     return rows
 
 
@@ -367,27 +370,33 @@ def _answer_keys(
     return (("muted", pad), (key, shown), ("muted", more))
 
 
+def _rule_head_row(asked: ApprovalRequest, width: int) -> StyledApprovalRow:
+    """Returns the row above the rules that could be saved, with the heads of the columns."""
+    title, column = "  Save which rule?", "matches" if asked.earlier_questions else ""
+    return (("title", title), ("muted", column.rjust(max(0, width - cells(title)))))
+
+
 def _rule_rows(asked: ApprovalRequest, state: ApprovalCardState) -> list[StyledApprovalRow]:
-    known = {rule.text: rule for rule in asked.rules}
-    longest = max((cells(clean_single_line(text)) for text in known), default=0)
     rows: list[StyledApprovalRow] = []
-    for index, answer in enumerate(state.answers):
-        rule, scope = known[answer.label], answer.scope
+    for index, (answer, rule) in enumerate(zip(state.answers, asked.rules, strict=True)):
         name, mark = ("current", "› ") if index == state.chosen_index else ("text", "  ")
-        matched = f"matches {rule.matched_questions} of {asked.earlier_questions} earlier questions"
-        count = matched if asked.earlier_questions else "first question"
-        words = clean_single_line(rule.words)
-        kept = "all projects" if words and scope == "person" else RULE_SCOPE_LABELS[scope]
-        text = (
-            f"{words} for {kept}"
-            if words
-            else f"{kept:<{_MAX_RULE_SCOPE_CELLS}}  {clean_single_line(rule.text):<{longest}}"
-        )
-        row = f"{mark}{text}"
-        room = state.width - cells(row)
-        hosts = _fitting_hosts(rule.hosts, room - cells(f"  {count}"))
-        rows.append(((name, row), ("muted", f"{hosts}  {count}" if room > cells(count) + 1 else "")))
+        number = f"{mark}{index + 1}  "
+        count = f"  {rule.matched_questions} of {asked.earlier_questions}" if asked.earlier_questions else ""
+        room = max(8, state.width - cells(number) - cells(count))
+        label = cut_end_to_fit(clean_single_line(answer.label), room)
+        hosts = _fitting_hosts(rule.hosts, room - cells(label))
+        pad = " " * (room - cells(label) - cells(hosts))
+        rows.append(((name, f"{number}{label}"), ("muted", f"{hosts}{pad}{count}")))
     return rows
+
+
+def _scope_row(state: ApprovalCardState) -> StyledApprovalRow:
+    """Returns the row that says where the rule will be valid, with the other scopes that the arrows choose."""
+    chosen = state.answers[state.chosen_index].scope
+    pieces: list[tuple[str, str]] = [("muted", "  for ")]
+    for scope, label in RULE_SCOPE_LABELS.items():
+        pieces.append(("current", f"‹{label}›") if scope == chosen else ("muted", f" {label} "))
+    return tuple(pieces)
 
 
 def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledApprovalRow:
@@ -410,7 +419,7 @@ def _key_row(asked: ApprovalRequest, state: ApprovalCardState) -> StyledApproval
         return key_hint_row((again, ("esc", "back")), name, state.width, why)
     if state.has_focus or state.lists_rules:
         save = "save" if state.lists_rules else "choose"
-        more = () if state.lists_rules else (("d", "details"), edit)
+        more = (("←/→", "valid for"),) if state.lists_rules else (("d", "details"), edit)
         return key_hint_row(
             (("↑/↓", "move"), ("enter", save), *more, ("esc", "back")),
             name,

@@ -4,9 +4,12 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
+from textual.strip import Strip
+from textual.widget import Widget
 
-from app.tui.batch.batch_table_data import BatchTableData
+from app.tui.batch.batch_table_data import COLUMN_HEADS, BatchTableData
+from widgets.lists.row_list import ALL_ROW_TONES
+from widgets.row_builder import RIGHT_MARGIN_CELLS, RowBuilder
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.screen_parts import KeyHint
 
@@ -18,6 +21,25 @@ BATCH_APPLY_PATCH_ACTION = "app.batch.apply"
 BATCH_PUSH_PATCH_ACTION = "app.batch.push"
 BATCH_LEAVE_ACTION = "app.batch.leave"
 _BATCH_TABLE_REFRESH_SECONDS = 0.25
+_MIN_SCREEN_ROWS_FOR_MARGINS = 30
+"""Rows of the terminal from which there are blank rows around the progress."""
+
+
+class BatchProgress(Widget):
+    """A widget with the two lines above a batch's table, in the colours of the outcomes."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"batch-progress--{tone}" for tone in ALL_ROW_TONES}
+    DEFAULT_CSS = "BatchProgress { height: 2; }"
+
+    def __init__(self, view: BatchTableData) -> None:
+        super().__init__(id="progress")
+        self._view = view
+
+    def render_line(self, y: int) -> Strip:
+        line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN_CELLS).pad(2)
+        for text, tone in self._view.progress_lines(self.size.width)[y]:
+            line.add(text, self.get_component_rich_style(f"batch-progress--{tone}"))
+        return line.strip()
 
 
 class BatchScreen(PickerScreen):
@@ -71,21 +93,22 @@ class BatchScreen(PickerScreen):
     def __init__(self, view: BatchTableData) -> None:
         super().__init__(
             f"Batch {view.batch_folder.name}", view.run_rows(), order="given", choose="open",
-            empty="no runs of this batch yet", is_full_height=True,
+            heads=COLUMN_HEADS, empty="no runs of this batch yet", is_full_height=True,
         )  # fmt: skip
         self.view = view
         self._shown_changes = -1
 
+    def _fit(self) -> None:
+        super()._fit()
+        is_roomy = self.app.size.height >= _MIN_SCREEN_ROWS_FOR_MARGINS
+        self.query_one(BatchProgress).styles.margin = (1, 0) if is_roomy else 0
+
     def compose_above_filter(self) -> ComposeResult:
-        yield Static("", id="message", markup=False)
-        yield Static("", id="about", markup=False)
+        yield BatchProgress(self.view)
 
     def on_mount(self) -> None:
         self.refresh_table()
         self.set_interval(_BATCH_TABLE_REFRESH_SECONDS, self.refresh_table)
-
-    def on_resize(self) -> None:
-        self._show_progress()
 
     def refresh_table(self) -> None:
         """Redraws the batch's rows and progress lines; the elapsed times of running rows change with every
@@ -94,7 +117,7 @@ class BatchScreen(PickerScreen):
         if view.changes == self._shown_changes and not view.is_running:
             return
         self._shown_changes = view.changes
-        self._show_progress()
+        self.query_one(BatchProgress).refresh()
         rows = view.run_rows()
         if tuple(rows) == self._rows:
             return
@@ -102,11 +125,6 @@ class BatchScreen(PickerScreen):
         self.show_rows(
             rows, current=rows[0].id if is_first and rows else ""
         )  # the first row stays the newest
-
-    def _show_progress(self) -> None:
-        first, second = self.view.progress_lines(self.app.size.width)
-        self.query_one("#message", Static).update(first)
-        self.query_one("#about", Static).update(second)
 
     def hints(self) -> list[KeyHint]:
         """Returns the key hints of the batch screen, without keys that have no effect now."""

@@ -1,8 +1,8 @@
 """The content of a batch's table: its runs as rows, and its progress in two lines."""
 
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from app.batch.pool import (
@@ -18,18 +18,31 @@ from app.values.usage import format_dollars
 from bayou.batch import BatchResult
 from tools.number_formatting import (
     count_with_noun,
-    draw_block_progress_bar,
+    draw_thin_progress_bar,
     format_seconds,
     format_token_count,
 )
 from tools.text_sanitizing import one_line
-from widgets.lists.list_rows import ListRow, RowBadge, RowTone
+from widgets.lists.list_rows import ListRow, RowBadge, RowTone, make_column_heads
 
 _MAX_RUNNING_ROWS = 100
 _MAX_ENDED_ROWS = 200
 """The maximum number of rows of a running batch, so that a frame costs the same with any number of runs."""
 _BATCH_PROGRESS_BAR_CELLS = 24
 _MAX_REASON_AND_NOTICE_CHARS = 200
+_PILL_CELLS = max(map(len, (*BATCH_RUN_OUTCOMES, "running"))) + 2
+_COLUMN_TONES: tuple[tuple[int, RowTone], ...] = ((9, "muted"), (8, "text"), (9, "number"))
+"""The cells and tones of the figures of a run: time, tokens and cost."""
+COLUMN_HEADS = make_column_heads(
+    "Run",
+    badges=("outcome".ljust(_PILL_CELLS),),
+    detail="last line",
+    right="".join(
+        f"{head:>{size}}" for (size, _), head in zip(_COLUMN_TONES, ("time", "tokens", "cost"), strict=True)
+    ),
+)
+ProgressPiece = tuple[str, RowTone]
+"""A piece of a progress line: text and tone."""
 _RUN_OUTCOME_TONES: dict[str, RowTone] = {
     "passed": "success",
     "failed": "error",
@@ -93,7 +106,7 @@ class BatchTableData:
             return [_ended_row(self._results[key]) for key in self._latest_ended]
         return rows + [_ended_row(self._results[key]) for key in reversed(self._latest_ended)]
 
-    def progress_lines(self, width: int) -> tuple[str, str]:
+    def progress_lines(self, width: int) -> tuple[list[ProgressPiece], list[ProgressPiece]]:
         """Returns the two lines above a batch's table: how many runs are done, and the tokens, cost and time that they
         have used."""
         pool = self.pool
@@ -101,21 +114,18 @@ class BatchTableData:
             return self._ended_batch_lines()
         done = sum(pool.outcomes.values())
         cells = max(8, min(_BATCH_PROGRESS_BAR_CELLS, width - 60))
-        counts = [f"{len(pool.running)} running"] if pool.running else []
-        counts += [f"{pool.outcomes[one]} {one}" for one in BATCH_RUN_OUTCOMES if pool.outcomes[one]]
-        first = (
-            f"  {draw_block_progress_bar(done, pool.total, cells)} {done}/{pool.total}  {' · '.join(counts)}"
-        )
+        filled = draw_thin_progress_bar(done, pool.total, cells).rstrip()
+        bar: list[ProgressPiece] = [(filled, "success"), ("─" * (cells - len(filled)), "dim")]
+        share: ProgressPiece = (f"  {done}/{pool.total}", "strong")
+        first = [*bar, share, *_outcome_pieces(pool.outcomes, len(pool.running))]
         spent = format_dollars(pool.cost())
         parts = [
             f"{format_token_count(pool.tokens())} tokens",
             f"{spent} of {format_dollars(pool.budget)}" if pool.budget is not None else spent,
             *self._rate_and_time_left(pool, done - pool.done_before, pool.total - done),
         ]
-        return (
-            first,
-            f"  {' · '.join(filter(None, (*parts, one_line(self._notice)[:_MAX_REASON_AND_NOTICE_CHARS])))}",
-        )
+        told = " · ".join(filter(None, (*parts, one_line(self._notice)[:_MAX_REASON_AND_NOTICE_CHARS])))
+        return first, [(told, "muted")]
 
     def _rate_and_time_left(self, pool: BatchRunPool, done: int, left: int) -> list[str]:
         if self.ended is not None:
@@ -128,42 +138,66 @@ class BatchTableData:
             return [*rate, "paused"]
         return [*rate, f"{format_seconds(left * seconds / done)} left"] if done and left else rate
 
-    def _ended_batch_lines(self) -> tuple[str, str]:
+    def _ended_batch_lines(self) -> tuple[list[ProgressPiece], list[ProgressPiece]]:
         results = list(self._results.values())
-        counts = [
-            f"{count} {outcome}"
-            for outcome in BATCH_RUN_OUTCOMES
-            if (count := sum(result.outcome == outcome for result in results))
-        ]
+        counts = Counter(result.outcome for result in results)
         used = f"{format_token_count(sum(result.tokens for result in results))} tokens"
         cost = format_dollars(sum(result.cost for result in results))
-        return (
-            f"  {count_with_noun(len(results), 'run')}: {', '.join(counts) or 'none'}",
-            f"  {used} · {cost}",
-        )
+        runs: ProgressPiece = (count_with_noun(len(results), "run"), "strong")
+        return [runs, *_outcome_pieces(counts)], [(f"{used} · {cost}", "muted")]
+
+
+def _outcome_pieces(counts: Mapping[str, int], running: int = 0) -> list[ProgressPiece]:
+    """Returns how many runs have which outcome, each in its tone."""
+    pieces: list[ProgressPiece] = [(f"{running} running", "accent")] if running else []
+    for outcome in BATCH_RUN_OUTCOMES:
+        if counts.get(outcome):
+            pieces.append((f"{counts[outcome]} {outcome}", _RUN_OUTCOME_TONES[outcome]))
+    gap: ProgressPiece = ("   ", "muted")
+    out: list[ProgressPiece] = []
+    for piece in pieces:
+        out += [gap, piece]
+    return out
+
+
+def _outcome_badges(outcome: str, tone: RowTone) -> tuple[RowBadge, ...]:
+    """Returns the state of a run as a pill, and blanks that align the text after it."""
+    return (
+        RowBadge(text=f" {outcome} ", tone=tone, is_pill=True),
+        RowBadge(text=" " * (_PILL_CELLS - 2 - len(outcome)), gap=0),
+    )
+
+
+def _figures(seconds: float, used_tokens: int, cost: float) -> str:
+    texts = (
+        format_seconds(seconds),
+        format_token_count(used_tokens) if used_tokens else "",
+        format_dollars(cost) if used_tokens else "",
+    )
+    return "".join(f"{text:>{size}}" for (size, _), text in zip(_COLUMN_TONES, texts, strict=True))
 
 
 def _running_row(run: ActiveBatchRun, now: float) -> ListRow:
     state = run.state
-    used = f"{format_token_count(state.tokens)} · {format_dollars(state.cost)}" if state.tokens else ""
     return ListRow(
         id=run.run.key,
         title=one_line(run.run.key),
-        badges=(RowBadge(text="running", tone="accent"),),
+        badges=_outcome_badges("running", "accent"),
         detail=one_line(state.line),
-        right=" · ".join(filter(None, (format_seconds(now - run.started), used))),
+        right=_figures(now - run.started, state.tokens, state.cost),
+        right_tones=_COLUMN_TONES,
     )
 
 
 def _ended_row(result: BatchResult) -> ListRow:
     answer = result.answer.split("\n", 1)[0]
-    used = f"{format_token_count(result.tokens)} · {format_dollars(result.cost)}" if result.tokens else ""
     return ListRow(
         id=result.key,
         title=one_line(result.key),
-        badges=(RowBadge(text=result.outcome, tone=_RUN_OUTCOME_TONES[result.outcome]),),
+        badges=_outcome_badges(result.outcome, _RUN_OUTCOME_TONES[result.outcome]),
         detail=one_line((result.reason or answer)[:_MAX_REASON_AND_NOTICE_CHARS]),
-        right=" · ".join(filter(None, (format_seconds(result.seconds), used))),
+        right=_figures(result.seconds, result.tokens, result.cost),
+        right_tones=_COLUMN_TONES,
     )
 
 

@@ -50,6 +50,8 @@ _ACTIONS_NOT_IN_PALETTE = {
     "tui.editor.closeCompletion",
     "transcript.leave",
 }
+_COMMANDS_NOT_IN_PALETTE = {"keys"}
+"""Slash commands that do the same as another one."""
 _ACTIONS_LAST_IN_PALETTE = ("app.suspend", "app.exit")
 """Actions that leave the page; the first row of the palette must never be one of them."""
 
@@ -92,6 +94,7 @@ class ActionTable:
         self.hints = hints
         self._group_by_command = groups
         self._page = textual_bindings(page)
+        self._slash_command_by_action = {key.id: key.slash_command for key in page if key.slash_command}
         self._command_by_action = {key.id: key.session_command for key in page if key.session_command}
         self._screens = screens
         self.slash_command_descriptions = commands
@@ -143,9 +146,10 @@ class ActionTable:
 
     def palette_rows(self) -> list[AppActionRow]:
         """Returns the rows of the palette: actions of the page and slash commands by subject, actions of editor and
-        transcript."""
+        transcript. An action and the slash command that does the same are one row."""
         page, *around = self.binding_groups[:3]
         own = {binding.id for binding in page.bindings}
+        names = {name for name, _ in self.slash_command_descriptions()}
         suggested_rules = {binding.id for one in around for binding in one.bindings}
         actions: list[AppActionRow] = []
         others: list[AppActionRow] = []
@@ -155,7 +159,17 @@ class ActionTable:
             if row.id in own:
                 subject = (*row.id.split("."), "")[1]
                 group = _PALETTE_GROUP_BY_ACTION_SUBJECT.get(subject, _LAST_PALETTE_GROUP)
-                actions.append(AppActionRow(id=row.id, title=row.title, keys=row.keys, group=group))
+                twin = self._slash_command_by_action.get(row.id, "")
+                actions.append(
+                    AppActionRow(
+                        id=row.id,
+                        title=row.title,
+                        keys=row.keys,
+                        group=group,
+                        detail=f"/{twin}" if twin in names else "",
+                        words=_PALETTE_SEARCH_WORDS.get(twin, ""),
+                    )
+                )
             elif row.id in suggested_rules or row.group == _EXTENSION_KEYS_TITLE:
                 others.append(AppActionRow(id=row.id, title=row.title, keys=row.keys, group=row.group))
         commands = [
@@ -167,6 +181,7 @@ class ActionTable:
                 words=_PALETTE_SEARCH_WORDS.get(name, ""),
             )
             for name, text in self.slash_command_descriptions()
+            if name not in _COMMANDS_NOT_IN_PALETTE | set(self._slash_command_by_action.values())
         ]
         leaving = [
             msgspec.structs.replace(row, group="Leaving")

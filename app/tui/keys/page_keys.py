@@ -24,6 +24,8 @@ class PageKey(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     help: str = ""
     session_command: str = ""
     """The name of the session command that the key runs, whose description is used."""
+    slash_command: str = ""
+    """The name of the slash command that does the same; the palette shows both in one row."""
     takes_precedence: bool = False
     """Whether the key takes precedence over the focused widget."""
 

@@ -27,9 +27,9 @@ def test_the_table_shows_runs_opens_them_and_leaves_a_summary(tmp_path: Path, si
     )
     with terminal(tmp_path, *words, "--", "-e", WRITES, size=size) as shown:
         shown.until("running")
-        shown.until("1 passed · 1 error")
+        shown.until("1 passed   1 error")
         shown.until("ended")
-        shown.until("passed  It is written.")
+        shown.until("It is written.")
         shown.press("\r")
         shown.until("ctrl+x stop")
         shown.until("› fail-two" if "fail-two" in shown.screen.split("\n")[0] else "› write-one")

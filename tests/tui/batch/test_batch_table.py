@@ -104,7 +104,7 @@ async def test_the_table_follows_runs_and_its_keys_pause_stop_open_and_leave(tmp
     async with app.run_test(size=(100, 24)) as pilot:
         await until(app, pilot, "2 running")
         assert "0/5" in text_of(app.screen) and "24k tokens · $0.50 of $9.00" in text_of(app.screen)
-        assert "issue-0 sonnet #1  running  bash make test" in text_of(app.screen)
+        assert "issue-0 sonnet #1   running     bash make test" in text_of(app.screen)
         await pilot.press("p")
         await until(app, pilot, "paused: running runs continue")
         await pilot.press("x")
@@ -196,7 +196,7 @@ def test_picture_of_stored_results(tmp_path: Path, snap_compare: Any) -> None:
 async def test_keys_without_a_patch_or_a_session_say_so(tmp_path: Path) -> None:
     app = app_of(BatchTableData(tmp_path, [result("one", "error")]), tmp_path)
     async with app.run_test(size=(100, 24)) as pilot:
-        await until(app, pilot, "1 run: 1 error")
+        await until(app, pilot, "1 run   1 error")
         for key, told in (
             ("d", "has no patch"),
             ("a", "has no patch"),

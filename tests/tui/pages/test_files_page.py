@@ -135,7 +135,7 @@ async def test_what_a_person_changed_stays_unless_it_is_taken_or_merged(project:
             await person.press("m")
             assert "it cannot be merged" in person.sees
             await person.press("down", "t")
-            assert "will be restored" in person.sees
+            assert "goes back" in person.sees
             await person.press("down", "t", "k")
             assert "1 of 3 selected" in person.sees
             await person.press("enter")
@@ -150,7 +150,7 @@ async def test_changes_of_both_are_merged_and_seen_before(project: Project) -> N
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(page_of(project, person).undo()):
             await person.press("m")
-            await person.sees_soon("will be merged", "4 - four", "4 + 4")
+            await person.sees_soon("is merged", "4 - four", "4 + 4")
             assert "1 +" not in person.sees
             await person.press("enter")
         assert project.files()["a.txt"] == "one\n2\n3\n4\n"

@@ -44,7 +44,7 @@ async def test_a_job_is_pinned_copied_and_ended_from_its_panel(harness: Scripted
         assert person.copied == [("so far\n", "output")]
         await person.press("ctrl+x")
         await person.until(lambda: harness.session.jobs.get("job1").state == "killed")
-        await person.sees_soon("killed")
+        await person.sees_soon("⊘ a slow one", "stopped")
         await person.press("escape")
 
 

@@ -63,10 +63,10 @@ async def test_a_changed_value_is_marked_with_its_default_and_one_key_sets_it_ba
         person.asked(SettingsPage(EffectiveSettings(paths), person.ask).open()),
     ):
         await person.press(*"interruptMode")
-        await person.sees_soon("  wait")
+        await person.sees_soon("  wait", "default", "interruptMode")
         assert "•" not in person.sees and "reset to default" not in person.sees
         await person.press("enter")
-        await person.sees_soon("• immediate")
+        await person.sees_soon("• immediate", "user")
         assert "default: wait" in person.sees and "del reset to default" in person.sees
         await person.press("delete")
         await person.sees_soon("reset to the default")

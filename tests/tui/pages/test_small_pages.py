@@ -125,6 +125,18 @@ async def test_an_action_gets_another_key_and_its_default_back(tmp_path: Path) -
         assert '"app.model.select": "f9"' in keys.file.read_text()
 
 
+async def test_an_action_and_its_slash_command_are_one_row_of_the_palette(tmp_path: Path) -> None:
+    async with at_the_keyboard(size=(120, 30)) as person:
+        keys = Keys(tmp_path / "keybindings.json", person)
+        keys.table.slash_command_descriptions = lambda: [("model", "choose a model"), ("keys", "the same")]
+        titles = [row.title for row in keys.table.palette_rows()]
+        assert "/model" not in titles and "/keys" not in titles
+        async with person.asked(keys.page.show_palette()):
+            await person.press(*"/model")
+            await person.sees_soon("1 of", "Choose a model", "/model", "ctrl+l")
+            await person.press("escape", "escape")
+
+
 async def test_the_list_of_keys_names_the_plain_key_where_alt_may_be_an_escape(tmp_path: Path) -> None:
     async with at_the_keyboard(size=(120, 30)) as person:
         for reports_alt_separately in (True, False):

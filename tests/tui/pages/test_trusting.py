@@ -70,10 +70,10 @@ async def test_a_file_is_named_once_with_all_that_is_to_be_said_of_it(folder: Fo
 async def test_no_is_kept_too_and_later_is_not(folder: Folder) -> None:
     async with at_the_keyboard() as person:
         async with person.asked(folder.ask(person)):
-            await person.press("1")
+            await person.press("2")
         assert folder.answers == [] and person.heard == []
         async with person.asked(folder.ask(person)):
-            await person.press("2")
+            await person.press("3")
         assert folder.answers == [False] and not folder.is_trusted
 
 

@@ -47,7 +47,7 @@ async def test_ways_of_counting_and_one_within_the_other(root: Path, size: tuple
     async with at_the_keyboard(size=size) as person, person.asked(page(root, person).open()):
         await person.sees_soon("Usage by day", "$4.00 · 20k tokens", "Mon Nov 16", "answers", "━")
         await person.press("tab")
-        await person.sees_soon("Usage by model", "p/m", "p/n")
+        await person.sees_soon("Usage by model", "p/m", "p/n", "■ p/m   ■ p/n")
         await person.press("tab")
         await person.sees_soon("Usage by project", "› ~/boats", "~/oars", "75 %")
         await person.press("down", "enter")

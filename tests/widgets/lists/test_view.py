@@ -73,6 +73,12 @@ def test_typing_on_gives_what_typing_at_once_gives(first: str, more: str) -> Non
     assert step.apply_query(first + more) == ListRowFilter(ROWS[:200]).apply_query(first + more)
 
 
+def test_a_word_hides_rows_that_have_only_its_letters() -> None:
+    rows = ListRowFilter([ListRow(id="menu", title="the tree menu"), ListRow(id="theme", title="/theme")])
+    assert [found.row.id for found in rows.apply_query("theme")] == ["theme"]
+    assert [found.row.id for found in rows.apply_query("themeu")] == ["menu"]
+
+
 def test_the_given_order_can_be_kept() -> None:
     rows = [ListRow(id="a", title="remodel"), ListRow(id="b", title="model")]
     assert [shown.row.id for shown in ListRowFilter(rows, "given").apply_query("mod")] == ["a", "b"]

@@ -37,6 +37,7 @@ class ContextFeature(TuiFeature["ContextWindowPage"]):
     keys: Sequence[PageKey["ContextWindowPage"]] = (
         PageKey(
             id="app.context.show",
+            slash_command="context",
             keys="alt+c",
             help="Show the context usage",
             run_key_action=lambda page: page.open(),
@@ -49,6 +50,7 @@ class ContextFeature(TuiFeature["ContextWindowPage"]):
         ),
         PageKey(
             id="app.compaction.undo",
+            slash_command="uncompact",
             keys="alt+u",
             session_command="undo_compaction",
             run_key_action=lambda page: page.undo_compaction(),

@@ -13,11 +13,17 @@ from app.engine.context_breakdown import (
 )
 from app.engine.models.prompt_cache import has_used_prompt_cache, resend_cost_text
 from app.engine.session import Session
-from app.tui.features.context.context_groups import CONTEXT_GROUPS
-from app.tui.features.context.screen import ContextScreenContent, ContextWindowScreen, ContextWindowShare
+from app.tui.features.context.context_groups import CONTEXT_GROUPS, GroupTone
+from app.tui.features.context.screen import (
+    FIGURE_COLUMNS,
+    USAGE_BAR_CELLS,
+    ContextScreenContent,
+    ContextWindowScreen,
+    ContextWindowShare,
+)
 from app.tui.features.shared_dialogs import show_card
 from app.tui.page_protocols import AskOnScreen, KeyLabel, ShowMessage, ShowProgress, WriteToEditor
-from tools.number_formatting import format_percentage, format_token_count
+from tools.number_formatting import draw_thin_progress_bar, format_percentage, format_token_count
 from tools.tool_result_values import Card, TextBlock
 from widgets.lists.list_rows import ListRow
 from widgets.screens.dialogs import TextEditScreen
@@ -174,24 +180,51 @@ def _part_row_id(part: ContextBreakdownLine) -> str:
 def _table_rows(contents: ContextBreakdown, whole: int) -> list[ListRow]:
     rows: list[ListRow] = []
     last: BreakdownGroup | None = None
+    most = _largest_amount(contents)
     for part in contents.parts:
         if part.group != last:
             rows.append(_heading_row(CONTEXT_GROUPS[part.group][0].capitalize()))
         last = part.group
         count = f"{part.count_items:,}" if part.count_items > 1 else ""
-        figures = _token_figures(part.tokens, whole, count)
-        rows.append(ListRow(id=_part_row_id(part), title=part.title, right=figures, right_tone="muted"))
+        tone = CONTEXT_GROUPS[part.group][1]
+        rows.append(
+            ListRow(
+                id=_part_row_id(part),
+                title=part.title,
+                lead_word=_bar(part.tokens, most),
+                lead_tone=tone,
+                right=_token_figures(part.tokens, whole, count),
+                right_tones=_figure_tones(tone),
+            )
+        )
     return rows
+
+
+def _largest_amount(contents: ContextBreakdown) -> int:
+    """Returns the tokens of the largest row, to which the bars of all rows are drawn."""
+    return max((one.tokens for one in (*contents.parts, *contents.large_results)), default=0)
+
+
+def _bar(amount: int, most: int) -> str:
+    return f"{draw_thin_progress_bar(amount, most, USAGE_BAR_CELLS)}  "
+
+
+def _figure_tones(tone: GroupTone) -> tuple[tuple[int, GroupTone], ...]:
+    """Returns the tones of a row's figures: items, tokens, and the share in the colour of the group."""
+    return tuple(zip(FIGURE_COLUMNS, ("muted", "text", tone), strict=True))
 
 
 def _large_result_rows(contents: ContextBreakdown, whole: int) -> list[ListRow]:
     rows = [_heading_row("Large results")] if contents.large_results else []
+    most, tone = _largest_amount(contents), CONTEXT_GROUPS["results"][1]
     rows += [
         ListRow(
             id=f"{_LARGE_RESULT_ROW_ID_PREFIX}{large.entry_id}",
             title=large.title,
+            lead_word=_bar(0 if large.is_dropped else large.tokens, most),
+            lead_tone=tone,
             right=_token_figures(large.tokens, whole),
-            right_tone="muted",
+            right_tones=_figure_tones("dim" if large.is_dropped else tone),
             detail="dropped" if large.is_dropped else "",
             tone="dim" if large.is_dropped else "text",
         )
@@ -205,8 +238,8 @@ def _heading_row(title: str) -> ListRow:
 
 
 def _token_figures(count_of_tokens: int, whole: int, count: str = "") -> str:
-    amount, percent = format_token_count(count_of_tokens), _percent(count_of_tokens, whole)
-    return f"{count:>6}  {amount:>7}  {percent:>7}".lstrip()
+    texts = count, format_token_count(count_of_tokens), _percent(count_of_tokens, whole)
+    return "".join(f"{text:>{size}}" for text, size in zip(texts, FIGURE_COLUMNS, strict=True))
 
 
 def _percent(tokens: int, whole: int) -> str:

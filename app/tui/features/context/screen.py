@@ -39,7 +39,17 @@ class ContextScreenContent(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of the table. Only large results can be removed and put back."""
 
 
-_CONTEXT_COLUMN_HEADS = make_column_heads("", right=" items   tokens    share")
+USAGE_BAR_CELLS = 8
+"""The cells of the bar in front of a row."""
+FIGURE_COLUMNS = (6, 8, 8)
+"""The cells of a row's figures: items, tokens and share."""
+_CONTEXT_COLUMN_HEADS = make_column_heads(
+    "Content",
+    prefix=" " * (USAGE_BAR_CELLS + 2),
+    right="".join(
+        f"{head:>{size}}" for head, size in zip(("items", "tokens", "share"), FIGURE_COLUMNS, strict=True)
+    ),
+)
 MIN_SCREEN_ROWS_FOR_LEGEND = 16
 """Rows of the terminal from which the bar has a legend."""
 _MIN_SCREEN_ROWS_FOR_MARGINS = 30

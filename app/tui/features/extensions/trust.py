@@ -30,10 +30,10 @@ from widgets.transcript.transcript_blocks import AppNoteKind
 if TYPE_CHECKING:
     from app.assembly.extensions.extension_setup import ConnectedExtensions
 
-_TRUST_ROW = ListRow(id="yes", title="Trust this folder")
+_TRUST_ROW = ListRow(id="yes", title="Trust this folder", detail="everything listed above takes effect")
 _DO_NOT_TRUST_ROWS = (
-    ListRow(id="later", title="Decide later", detail="ignored until you decide"),
-    ListRow(id="no", title="Do not trust this folder", detail="ignored; does not ask again"),
+    ListRow(id="later", title="Not now", detail="ignored; asks again at the next start"),
+    ListRow(id="no", title="Never trust this folder", detail="ignored; does not ask again"),
 )
 _FILES_TOO_LARGE_TO_TRUST_TEXT = (
     "Some files are too large to check for changes. Remove large files from the folder, or "

@@ -10,6 +10,7 @@ from textual.events import Key
 
 from widgets.key_labels import key_label
 from widgets.lists.list_rows import ListRow
+from widgets.lists.row_list import RowList
 from widgets.screens.dialogs import QuestionScreen
 from widgets.screens.preview_pane import Preview, PreviewText
 from widgets.screens.screen_parts import KeyHint, RuleTitle
@@ -22,8 +23,9 @@ _ROWS_OUTSIDE_TRUST_TEXT = 7
 
 
 class ProjectTrustScreen(QuestionScreen):
-    """The screen that asks whether a project is trusted; the first answer is the default. The trust key works only
-    after the whole text was visible and no key was pressed for a while."""
+    """The screen that asks whether a project is trusted; the first answer that does not trust is the default. The
+    trust key, and Enter on the answer that trusts, work only after the whole text was visible and no key was pressed
+    for a while; a number or a click only moves to that answer."""
 
     IMMEDIATE_KEYS = frozenset(("escape", "pageup", "pagedown"))
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -42,10 +44,13 @@ class ProjectTrustScreen(QuestionScreen):
     ) -> None:
         """Creates the screen. `yes`: the answer that trusts the project; None if the folder's content cannot be
         verified."""
-        super().__init__(title, text, answers, grace=grace, clock=clock)
+        rows = answers if yes is None else (yes, *answers)
+        super().__init__(title, text, rows, grace=grace, default=len(rows) - len(answers), clock=clock)
         self._yes = yes
         self.has_seen_end = False
         self._trust_key_from = 0.0
+        self._was_ready = False
+        """Whether an answer that trusts was accepted before the key that is handled, which restarts the wait."""
 
     def hints(self) -> Sequence[KeyHint]:
         own = [KeyHint("ctrl+y", "trust", 8, "app.trust.yes")] if self._yes is not None else []
@@ -83,7 +88,24 @@ class ProjectTrustScreen(QuestionScreen):
         self._trust_key_from = self._clock() + max(self._grace, TRUST_KEY_GRACE_SECONDS)
 
     def on_key(self, event: Key) -> None:
+        self._was_ready = self.accepts_trust_key
         self._restart_grace()
+        if self._yes is not None and event.key == "1" and self._clock() >= self._armed_at:
+            event.stop()
+            event.prevent_default()
+            self.query_one("#rows", RowList).move_to(0)
+            self.query_one(RuleTitle).show(note="enter trusts this folder")
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        if event.row.id == "yes":
+            event.stop()
+            event.prevent_default()
+
+    def action_choose(self) -> None:
+        if self._yes is not None and self.query_one("#rows", RowList).index == 0:
+            self._trust(is_accepted=self._was_ready)
+        else:
+            super().action_choose()
 
     @property
     def accepts_trust_key(self) -> bool:
@@ -92,13 +114,15 @@ class ProjectTrustScreen(QuestionScreen):
         return self._yes is not None and self.has_seen_end and self._clock() >= self._trust_key_from
 
     def action_trust(self) -> None:
-        is_heard = self.accepts_trust_key
+        self._trust(is_accepted=self.accepts_trust_key)
+
+    def _trust(self, *, is_accepted: bool) -> None:
         self._restart_grace()
         if self._yes is None:
             self.query_one(RuleTitle).show(note="too large to check")
         elif not self.has_seen_end:
             self.query_one(RuleTitle).show(note=self._page_down_hint("scroll to the end first"))
-        elif not is_heard:
+        elif not is_accepted:
             self.query_one(RuleTitle).show(note="too early: press the key again")
         else:
             self.dismiss(self._yes)

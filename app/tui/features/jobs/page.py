@@ -1,7 +1,7 @@
 """The page for `/jobs`, `/kill` and `/pin`: background jobs with the end of their output."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 from textual.binding import BindingType
@@ -37,7 +37,7 @@ class BackgroundJobsScreen(PickerScreen):
             order="given",
             choose="open output",
             empty="no jobs are running",
-            heads=make_column_heads("Job", badges=("state",), right="time"),
+            heads=make_column_heads("Job", prefix="  ", badges=("state",), right="time"),
             preview=tail,
         )
         self.add_class("jobs")
@@ -61,7 +61,14 @@ class BackgroundJobsScreen(PickerScreen):
             self.remove_class("below")
 
 
-_JOB_STATE_TONES: dict[str, RowTone] = {"running": "accent", "done": "success", "failed": "error"}
+_JobOutcome = Literal["running", "done", "failed", "stopped"]
+_OUTCOME_LOOKS: dict[_JobOutcome, tuple[str, RowTone, CardState]] = {
+    "running": ("●", "accent", CardState.RUNNING),
+    "done": ("✓", "success", CardState.DONE),
+    "failed": ("✗", "error", CardState.FAILED),
+    "stopped": ("⊘", "warning", CardState.ABORTED),
+}
+"""The mark and tone of each outcome in the list, and the state of its card."""
 
 
 class BackgroundJobsPage(msgspec.Struct, frozen=True):
@@ -125,29 +132,34 @@ class BackgroundJobsPage(msgspec.Struct, frozen=True):
         return PreviewText(parts=(PreviewParagraph(text=text or "no output yet", tone="muted"),))
 
 
+def _outcome_of(job: BackgroundJob) -> _JobOutcome:
+    """Returns how a job stands for a person, to whom it does not matter whether its end was told to the agent."""
+    if job.state == "killed":
+        return "stopped"
+    if job.state == "delivered":
+        return "failed" if job.result is None or job.result.is_error else "done"
+    return job.state
+
+
 def _job_row(job: BackgroundJob) -> ListRow:
-    state = job.state if job.state in _JOB_STATE_TONES else "done"
-    badge = RowBadge(text=state, tone=_JOB_STATE_TONES[state])
+    outcome = _outcome_of(job)
+    mark, tone, _ = _OUTCOME_LOOKS[outcome]
     return ListRow(
-        id=job.id, title=job.title, badges=(badge,), detail=_job_note(job), right=format_age(job.seconds)
+        id=job.id,
+        title=job.title,
+        lead_word=f"{mark} ",
+        lead_tone=tone,
+        badges=(RowBadge(text=outcome, tone=tone),),
+        detail="pinned" if job.is_pinned and job.state == "running" else "",
+        right=format_age(job.seconds),
     )
-
-
-def _job_note(job: BackgroundJob) -> str:
-    words = ["pinned"] if job.is_pinned and job.state == "running" else []
-    return ", ".join(words if job.state in ("running", "done") else [*words, job.state])
 
 
 def job_output_block(job: BackgroundJob) -> ToolCallBlock:
     """Returns a transcript block with a job's output; for a running job with only the end of it."""
     text = job.result.text if job.result is not None else job.read_output_tail()
-    states = {
-        "running": CardState.RUNNING,
-        "done": CardState.DONE,
-        "failed": CardState.FAILED,
-    }
     return ToolCallBlock(
         id=job.id,
         card=Card(title=job.title, blocks=(TextBlock(text=text or "(no output yet)", tail=True),)),
-        state=states.get(job.state, CardState.ABORTED),
+        state=_OUTCOME_LOOKS[_outcome_of(job)][2],
     )

@@ -83,6 +83,7 @@ class ModelsFeature(TuiFeature["ModelPage"]):
     keys: Sequence[PageKey["ModelPage"]] = (
         PageKey(
             id="app.model.select",
+            slash_command="model",
             keys="ctrl+l",
             help="Choose a model",
             run_key_action=lambda page: page.choose_model(),

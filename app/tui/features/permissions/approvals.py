@@ -13,7 +13,7 @@ from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.permission_gate import PermissionGate
 from app.permits.permission_decisions import PERMISSION_MODES
 from app.permits.risk_classes import RISK_DESCRIPTIONS
-from app.permits.sandbox_exceptions import DECIDED_BY_SANDBOX_REQUEST, describe_sandbox_rule
+from app.permits.sandbox_exceptions import DECIDED_BY_SANDBOX_REQUEST, describe_rule
 from app.tui.page_protocols import AskOnScreen, KeyLabel, NotifyWaiting, ShowMessage, SpawnTask
 from app.values.approvals import Approval
 from app.values.events import Event, QuestionAsked
@@ -257,9 +257,15 @@ class ApprovalQuestionQueue(msgspec.Struct):
             total=approval.of,
             confirmation_word=approval.confirmation_word,
             rules=tuple(
-                ApprovalRule(text=rule.text, matched_questions=rule.answers, words=words, hosts=hosts)
+                ApprovalRule(
+                    text=rule.text,
+                    matched_questions=rule.answers,
+                    words=told.words,
+                    scope="project" if told.is_about_sandbox else "session",
+                    hosts=told.hosts,
+                )
                 for rule in approval.rules
-                for words, hosts in (describe_sandbox_rule(rule.text),)
+                for told in (describe_rule(rule.text),)
             ),
             earlier_questions=approval.asked,
         )

@@ -145,12 +145,12 @@ class ReviewDesk:
     async def _files_on_page(
         self, screen: ReviewScreen, changes: ReviewedChanges, shown: ShownReviewFile
     ) -> list[ShownReviewFile]:
-        """Returns the selected file and as many of the next ones as may be visible below it, wrapping around after the
-        last."""
+        """Returns the selected file and as many of the next ones as may be visible below it, in the order of the
+        list."""
         files, decided = [shown], self._review.decisions
         index = [one.difference.path for one in changes.files].index(shown.file.path)
         left = screen.page_rows - screen.count_rows(selected_file_blocks(shown, decided))
-        for listed in (*changes.files[index + 1 :], *changes.files[:index]):
+        for listed in changes.files[index + 1 :]:
             if left < _MIN_ROWS_FOR_NEXT_FILES:
                 break
             file = await asyncio.to_thread(changes.file, listed.difference.path)

@@ -29,6 +29,7 @@ class ReviewFeature(TuiFeature["ChangeReviewPage"]):
     keys: Sequence[PageKey["ChangeReviewPage"]] = (
         PageKey(
             id="app.review.show",
+            slash_command="review-changes",
             keys="alt+g",
             help="Review what the last prompt changed in files",
             run_key_action=lambda page: page.open("prompt"),

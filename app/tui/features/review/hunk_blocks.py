@@ -59,14 +59,16 @@ def is_hunk_decided(
 def selected_file_blocks(
     shown: ShownReviewFile, decided: ReviewDecisions, *, context: int = DIFF_CONTEXT_LINES
 ) -> list[Block]:
-    """Returns the blocks of the file selected on the review desk, with up to `context` unchanged lines around each
-    hunk."""
+    """Returns the blocks of a file on the review desk, with up to `context` unchanged lines around each hunk. The first
+    hunk is titled with the path."""
     if shown.fold_reason:
-        return [_folded_file_block(shown, decided.kept)]
+        return [_with_path(_folded_file_block(shown, decided.kept), shown)]
     patches = shown.file.patches_with_context(context) if context > DIFF_CONTEXT_LINES else {}
     blocks: list[Block] = [
         _hunk_block(shown, hunk, decided, patches.get(hunk.key, hunk.patch)) for hunk in shown.hunks
     ]
+    if blocks and isinstance(blocks[0], CustomBlock):
+        blocks[0] = _with_path(blocks[0], shown)
     if not blocks:
         count = "1 change" if shown.hidden_hunk_count == 1 else f"{shown.hidden_hunk_count} changes"
         blocks = [AppNoteBlock(id="hidden", text=f"{count} of whitespace hidden; w shows them.")]
@@ -80,9 +82,8 @@ def selected_file_blocks(
 def following_file_blocks(
     shown: ShownReviewFile, decided: ReviewDecisions, lines: int, *, context: int = DIFF_CONTEXT_LINES
 ) -> list[Block]:
-    """Returns the first blocks of a file below the selected one, with at most `lines` lines of its hunks. The first
-    block is titled with the path."""
-    path, is_first = shown.file.path, True
+    """Returns the first blocks of a file below the selected one, with at most `lines` lines of its hunks."""
+    path = shown.file.path
     blocks: list[Block] = []
     for block in selected_file_blocks(shown, decided, context=context):
         if lines <= 0:
@@ -90,12 +91,14 @@ def following_file_blocks(
         if isinstance(block, CustomBlock):
             parts = tuple(_cut_part(part, lines) for part in block.card.blocks)
             lines -= sum(part.diff.count("\n") for part in parts if isinstance(part, DiffBlock))
-            title = f"{one_line(path)} · {block.card.title}" if is_first else block.card.title
-            card = msgspec.structs.replace(block.card, title=title, blocks=parts)
-            block = msgspec.structs.replace(block, card=card)
-            is_first = False
+            block = msgspec.structs.replace(block, card=msgspec.structs.replace(block.card, blocks=parts))
         blocks.append(msgspec.structs.replace(block, id=f"{path}\n{block.id}"))
     return blocks
+
+
+def _with_path(block: CustomBlock, shown: ShownReviewFile) -> CustomBlock:
+    title = f"{one_line(shown.file.path)} · {block.card.title}"
+    return msgspec.structs.replace(block, card=msgspec.structs.replace(block.card, title=title))
 
 
 def _cut_part(part: CardPart, lines: int) -> CardPart:

@@ -34,6 +34,8 @@ from widgets.transcript.view import Transcript
 
 _MAX_MEASURED_PAGES = 4
 """Blocks of more pages are not measured: they do not fit in any case."""
+_MIN_ROWS_FOR_GAP = 24
+"""Rows of the terminal from which a blank row separates the hunks from the keys."""
 _REVIEW_FILE_LIST_HEIGHT_DIVISOR = 4
 """The list has at most one fourth of the height."""
 
@@ -281,6 +283,7 @@ class ReviewScreen(SearchableTranscriptScreen):
             yield ClickableKeyHints(review_key_hints(self.view), id="keys")
 
     def on_mount(self) -> None:
+        self._fit()
         self._show_rows(self.path)
         if self.view.first_file:
             self.go_to_file(self.view.first_file)
@@ -310,6 +313,8 @@ class ReviewScreen(SearchableTranscriptScreen):
         )
         self.files.styles.height = max(1, min(most, len(self.view.files))) + heads
         self.files.display = self._separator.display = bool(self.view.files)
+        for hints in self.query(KeyHints):
+            hints.styles.margin = (1, 0, 0, 0) if self.app.size.height >= _MIN_ROWS_FOR_GAP else 0
 
     def _announce_hunk(self) -> None:
         if self.query("#title"):  # a request may be done after the desk was closed

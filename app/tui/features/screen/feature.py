@@ -68,6 +68,7 @@ class RunKeysFeature(TuiFeature[RunActions]):
         ),
         PageKey(
             id="app.message.copy",
+            slash_command="copy",
             keys="ctrl+x",
             help="Copy the last answer",
             run_key_action=lambda page: page.copy_answer(),
@@ -123,6 +124,7 @@ class AppActionsFeature(TuiFeature[AppActionsPage]):
         ),
         PageKey(
             id="app.exit",
+            slash_command="quit",
             keys="ctrl+d",
             help="Quit",
             run_key_action=lambda page: page.stop_or_leave.leave_if_editor_empty(),

@@ -69,18 +69,21 @@ class SessionsFeature(TuiFeature["SessionsPage"]):
     keys: Sequence[PageKey["SessionsPage"]] = (
         PageKey(
             id="app.session.resume",
+            slash_command="resume",
             keys=UNBOUND_KEY_LABEL,
             session_command="switch_session",
             run_key_action=lambda page: page.open(),
         ),
         PageKey(
             id="app.session.fork",
+            slash_command="fork",
             keys=UNBOUND_KEY_LABEL,
             session_command="fork",
             run_key_action=lambda page: page.fork_at_prompt(),
         ),
         PageKey(
             id="app.session.new",
+            slash_command="new",
             keys=UNBOUND_KEY_LABEL,
             session_command="new_session",
             run_key_action=lambda page: page.start_session(),

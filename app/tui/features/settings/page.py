@@ -36,7 +36,13 @@ _SETTING_OVERRIDDEN_TEXTS: dict[SettingOrigin, str] = {
 }
 
 
-_SETTING_ORIGIN_LABELS: dict[SettingOrigin | None, str] = {"project": "project", "flags": "command line"}
+_SETTING_ORIGIN_LABELS: dict[SettingOrigin | None, str] = {
+    None: "default",
+    "global": "user",
+    "project": "project",
+    "flags": "command line",
+    "session": "session",
+}
 
 
 def settings_list_rows(
@@ -66,7 +72,7 @@ def settings_list_rows(
                 for choice in setting_choices(key) or (names or {}).get(key.name, ())
             ),
             help=key.description.replace("null:", f"{NO_VALUE_TEXT}:"),
-            origin=_SETTING_ORIGIN_LABELS.get(effective_settings.origin(key.name), ""),
+            origin=_SETTING_ORIGIN_LABELS[effective_settings.origin(key.name)],
             problems=tuple(problems.get(key.name, ())),
             effects=(told[key.name].one_line_summary(),) if key.name in told else (),
             details_label="show imported" if key.name in told else "",

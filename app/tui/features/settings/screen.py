@@ -28,6 +28,8 @@ _SETTING_VALUE_TEXTS = {
 _SETTING_VALUE_TONES: dict[str, RowTone] = {NO_VALUE_TEXT: "dim", "off": "dim", "on": "success"}
 _SETTING_VALUE_CELLS = 11
 """The width of the value column: most values fit, so the descriptions line up."""
+_MIN_CELLS_FOR_ORIGINS = 60
+"""Columns of the terminal from which rows say where their values come from."""
 _CHANGED_SETTING_MARK = "• "
 """Stands in front of a value that is not the default."""
 
@@ -51,8 +53,8 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
     choices: tuple[str, ...] = ()
     """All possible values; empty for numbers and texts, which are typed."""
     help: str = ""
-    origin: str = ""
-    """The origin of the value: `global`, `project`, `default`."""
+    origin: str = "default"
+    """Where the value comes from: `default`, `user`, `project`."""
     effects: tuple[str, ...] = ()
     """The effects of the value, one line each."""
     problems: tuple[str, ...] = ()
@@ -147,7 +149,8 @@ class SettingsScreen(PickerScreen):
         values = KeyHint("left/right", "switch value", 7, "app.settings.previous/app.settings.next")
         one = self.setting
         # a value of the project or the command line is not the person's to take back
-        can_reset = one is not None and one.is_changed and not (one.origin or one.is_fixed)
+        is_own = one is not None and one.origin in ("default", "user")
+        can_reset = one is not None and one.is_changed and is_own and not one.is_fixed
         return [
             *([KeyHint("ctrl+o", look, 8, "app.settings.look")] if look else []),
             KeyHint("enter", "change", 9, "tui.select.confirm"),
@@ -155,6 +158,10 @@ class SettingsScreen(PickerScreen):
             *([KeyHint("delete", "reset to default", 8, "app.settings.reset")] if can_reset else []),
             KeyHint("escape", "close", 8, "tui.select.cancel"),
         ]
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._apply(self.row.id if self.row else "")
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         super().on_row_list_moved(event)
@@ -206,7 +213,12 @@ class SettingsScreen(PickerScreen):
             self.post_message(self.Changed(self, self.setting.id, None))
 
     def adjust_visible_rows(self, shown: list[MatchedListRow]) -> list[MatchedListRow]:
-        """Returns the rows of the settings; without descriptions where the pane shows them in full."""
+        """Returns the rows of the settings; without descriptions where the pane shows them in full, and without origins
+        where these would cut the values."""
+        if self.app.size.width < _MIN_CELLS_FOR_ORIGINS:
+            shown = [
+                MatchedListRow(msgspec.structs.replace(item.row, right=""), item.matched) for item in shown
+            ]
         if not (self.has_class("beside") or self.has_class("below")):
             return shown
         return [MatchedListRow(msgspec.structs.replace(item.row, detail=""), item.matched) for item in shown]
@@ -220,7 +232,7 @@ class SettingsScreen(PickerScreen):
             facts.append("one of: " + ", ".join(map(setting_value_text, setting.choices)))
         if setting.unit:
             facts.append(f"in the file: {setting.value} {setting.unit}")
-        if setting.origin:
+        if setting.origin != "default":
             facts.append(f"from: {setting.origin}")
         parts = (
             PreviewParagraph(text=setting.help),
@@ -228,8 +240,9 @@ class SettingsScreen(PickerScreen):
             *(PreviewParagraph(text=fact) for fact in setting.effects),
             PreviewParagraph(text=_default_text(setting), tone="accent" if setting.is_changed else "muted"),
             *(PreviewParagraph(text=fact, tone="muted") for fact in facts),
+            PreviewParagraph(text=setting.id, tone="dim"),
         )
-        return PreviewText(title=setting.id, parts=parts)
+        return PreviewText(title=setting.title, parts=parts)
 
 
 def setting_value_text(value: str) -> str:
@@ -238,12 +251,6 @@ def setting_value_text(value: str) -> str:
 
 def _default_text(setting: SettingRow) -> str:
     return f"default: {setting.default_with_unit or setting_value_text(setting.default)}"
-
-
-def _source_text(setting: SettingRow) -> str:
-    if setting.problems:
-        return "error in file"
-    return setting.origin if setting.origin != "default" else ""
 
 
 def _value_tone(shown: str) -> RowTone:
@@ -269,7 +276,12 @@ def _list_rows(settings: Sequence[SettingRow]) -> list[ListRow]:
                 title=setting.title.ljust(column),
                 badges=(value,),
                 detail=f"{_default_text(setting)}. {setting.help}" if is_changed else setting.help,
-                right=_source_text(setting),
+                right="error in file" if setting.problems else setting.origin,
+                right_tone="warning"
+                if setting.problems
+                else "dim"
+                if setting.origin == "default"
+                else "accent",
                 is_disabled=setting.is_fixed,
                 search_words=f"{setting.group} {setting.id}",
             )

@@ -67,6 +67,7 @@ class PlansFeature(TuiFeature["PlansPage"]):
     keys: Sequence[PageKey["PlansPage"]] = (
         PageKey(
             id="app.plan.toggle",
+            slash_command="plan",
             keys="alt+o",
             session_command="set_plan_mode",
             run_key_action=lambda page: page.toggle_plan_mode(),

@@ -22,6 +22,7 @@ class SessionTreeFeature(TuiFeature["SessionTreePage"]):
     keys: Sequence[PageKey["SessionTreePage"]] = (
         PageKey(
             id="app.session.tree",
+            slash_command="tree",
             keys=UNBOUND_KEY_LABEL,
             help="The session tree",
             run_key_action=lambda page: page.open(),

@@ -25,12 +25,14 @@ class UndoFeature(TuiFeature["FileRestorePage"]):
     keys: Sequence[PageKey["FileRestorePage"]] = (
         PageKey(
             id="app.files.undo",
+            slash_command="undo",
             keys="alt+z",
             session_command="undo_files",
             run_key_action=lambda page: page.undo(),
         ),
         PageKey(
             id="app.files.redo",
+            slash_command="redo",
             keys=UNBOUND_KEY_LABEL,
             session_command="redo_files",
             run_key_action=lambda page: page.redo(),

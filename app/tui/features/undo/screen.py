@@ -5,10 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import msgspec
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.widgets import Static
 
+from tools.number_formatting import count_with_noun
 from tools.tool_result_values import Card, DiffBlock, TextBlock
-from widgets.lists.list_rows import ListRow, RowBadge, RowTone
+from widgets.lists.list_rows import ListRow, RowBadge, RowTone, make_column_heads
 from widgets.lists.row_list import RowList
 from widgets.row_builder import cells
 from widgets.screens.block import SingleBlockTranscript, show_single_block
@@ -26,7 +29,17 @@ _RESTORE_CHOICE_REFUSAL_TEXTS = {
     "keep": "it cannot be skipped",
     "restore": "it cannot be restored",
 }
-_RESTORE_OUTCOME_TEXTS = {"restore": "will be restored", "merge": "will be merged", "keep": "will not change"}
+_RESTORE_OUTCOME_TEXTS = {"merge": "is merged", "keep": "stays as it is"}
+_SHOWN_CHANGES = {
+    "changes": "goes back",
+    "is removed": "is deleted",
+    "will be restored": "comes back",
+    "stays": "stays as it is",
+}
+"""What happens to a file in plain words, by the words of the plan."""
+_CHANGE_HEAD = "what happens"
+_MIN_ROWS_FOR_SUMMARY = 16
+"""Rows of the terminal from which a sentence above the list sums it up."""
 _RESTORE_FILE_LIST_HEIGHT_DIVISOR = 3
 """The list has at most one third of the height."""
 
@@ -73,7 +86,10 @@ class FileRestoreScreen(PickerScreen):
     ) -> None:
         """Creates the screen. `figures`: the totals, as text. `diff`: returns the diff of a path for a choice.
         `remarks`: further notes."""
-        self._changes = {row.path: row for row in changes}
+        self._changes = {
+            row.path: msgspec.structs.replace(row, change=_SHOWN_CHANGES.get(row.change, row.change))
+            for row in changes
+        }
         self.choices = {row.path: row.choice for row in changes if row.choices}
         self._diff = diff
         self._remarks = tuple(remarks)
@@ -85,9 +101,24 @@ class FileRestoreScreen(PickerScreen):
             order="given",
             choose="restore",
             note=self._count_changes(),
+            heads=self._column_heads(),
             below=(RuleTitle(id="between"), self._diff_pane),
             is_full_height=True,
         )
+
+    def compose_above_filter(self) -> ComposeResult:
+        yield Static(self._summary_text(), id="message", markup=False)
+
+    def _summary_text(self) -> str:
+        """Returns in a sentence what Enter does."""
+        goes, stays = self.chosen_file_count, len(self._changes) - self.chosen_file_count
+        told = (
+            f"{count_with_noun(goes, 'file')} {'goes' if goes == 1 else 'go'} back"
+            if goes
+            else "No file goes back"
+        )
+        rest = f", {stays} {'stays as it is' if stays == 1 else 'stay as they are'}" if stays else ""
+        return f"  {told}{rest}. The conversation does not change."
 
     def hints(self) -> list[KeyHint]:
         can_merge = any("merge" in change.choices for change in self._changes.values())
@@ -104,7 +135,9 @@ class FileRestoreScreen(PickerScreen):
     def _fit(self) -> None:
         most = max(2, self.app.size.height // _RESTORE_FILE_LIST_HEIGHT_DIVISOR)
         self.set_class(True, "below")
-        self.query_one(RowList).styles.height = max(1, min(most, len(self._rows)))
+        rows = self.query_one(RowList)
+        rows.styles.height = max(1, min(most, len(self._rows))) + rows.column_head_height
+        self.query_one("#message").display = self.app.size.height >= _MIN_ROWS_FOR_SUMMARY
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         self.refresh_preview()
@@ -159,23 +192,34 @@ class FileRestoreScreen(PickerScreen):
 
     def _refresh_rows(self) -> None:
         self.show_rows(self._list_rows(), note=self._count_changes())
+        self.query_one("#message", Static).update(self._summary_text())
         self.refresh_preview()
 
     def _count_changes(self) -> str:
         chosen = f"{self.chosen_file_count} of {len(self.choices)} selected" if self.choices else ""
         return " · ".join(filter(None, (self._figures, chosen)))
 
-    def _list_rows(self) -> list[ListRow]:
-        """Returns the list's rows with aligned columns: what happens to the file, lines added, lines
-        removed."""
+    def _column_widths(self) -> tuple[int, int, int]:
+        """Returns the widths of the columns: what happens to the file, lines added, lines removed."""
         changes = list(self._changes.values())
         figures = [_line_count_texts(change) for change in changes]
-        widths = (
-            max((cells(change.change) for change in changes), default=0),
+        return (
+            max(map(cells, (_CHANGE_HEAD, *(change.change for change in changes)))),
             max((cells(added) for added, _ in figures), default=0),
             max((cells(removed) for _, removed in figures), default=0),
         )
-        return [self._list_row(change, widths) for change in changes]
+
+    def _column_heads(self) -> ListRow:
+        change, *figures = self._column_widths()
+        heads = [f"{head:>{size}}" for head, size in zip(("+", "−"), figures, strict=True) if size]
+        return make_column_heads(
+            "File", prefix="  ", badges=(f"{_CHANGE_HEAD:<{change}}", *heads), detail="changed by"
+        )
+
+    def _list_rows(self) -> list[ListRow]:
+        """Returns the list's rows with aligned columns."""
+        widths = self._column_widths()
+        return [self._list_row(change, widths) for change in self._changes.values()]
 
     def _list_row(self, change: RestoreScreenRow, widths: tuple[int, int, int]) -> ListRow:
         choice = self.choices.get(change.path)
@@ -201,15 +245,12 @@ class FileRestoreScreen(PickerScreen):
     def _change_card(self, change: RestoreScreenRow) -> ToolCallBlock:
         """Returns the change of a file as a card like that of an edit that waits for approval."""
         choice = self.choices.get(change.path, "keep")
-        becomes = (
-            f"{_RESTORE_OUTCOME_TEXTS[choice]}: {change.change}"
-            if choice == "restore"
-            else _RESTORE_OUTCOME_TEXTS[choice]
-        )
+        becomes = change.change if choice == "restore" else _RESTORE_OUTCOME_TEXTS[choice]
         remarks = [TextBlock(text=text) for text in self._remarks]
         diff = self._diff(change.path, choice)
         parts = [DiffBlock(path=change.path, diff=diff)] if diff else []
-        summary = " · ".join(word for word in (becomes, change.why, change.changed_by) if word)
+        by = f"changed by {change.changed_by}" if change.changed_by else ""
+        summary = " · ".join(word for word in (becomes, change.why, by) if word)
         card = Card(title=change.path, summary=summary, blocks=(*remarks, *parts))
         return ToolCallBlock(id=change.path, card=card, state=CardState.ASKED)
 

@@ -23,7 +23,13 @@ from app.sessions.index.token_usage import (
     sum_usage_parts,
 )
 from app.sessions.session_library import read_token_usage
-from app.tui.features.usage.screen import PlottedUsageDay, UsageRow, UsageScreen, UsageScreenContent
+from app.tui.features.usage.screen import (
+    LEGEND_TONES,
+    PlottedUsageDay,
+    UsageRow,
+    UsageScreen,
+    UsageScreenContent,
+)
 from app.tui.page_protocols import AskOnScreen
 from app.tui.status.header_and_footer import short_path
 from app.values.usage import format_dollars
@@ -87,20 +93,22 @@ class _UsageScreenState:
     def _make_view(self) -> UsageScreenContent:
         parts = filter_usage_parts(self._report.parts, [within for within, _ in self._filters])
         whole = sum_usage_parts(parts)
+        legend = _legend_models(parts)
         within = "".join(f" · {name}" for _, name in self._filters)
         return UsageScreenContent(
             title=f"Usage by {self._grouping}{within}",
             heading=self._grouping.capitalize(),
             note=_usage_text(whole),
-            days=_plotted_usage(parts, date.today(), is_money=bool(whole.cost)),
+            days=_plotted_usage(parts, legend, date.today(), is_money=bool(whole.cost)),
+            legend=legend,
             rows=tuple(
-                self._usage_row(found, is_money=bool(whole.cost))
+                self._usage_row(found, legend, is_money=bool(whole.cost))
                 for found in group_token_usage(parts, self._grouping)
             ),
             skipped=() if self._filters else tuple(_skipped_row(one) for one in self._report.skipped),
         )
 
-    def _usage_row(self, found: TokenUsageGroup, *, is_money: bool) -> UsageRow:
+    def _usage_row(self, found: TokenUsageGroup, legend: Sequence[str], *, is_money: bool) -> UsageRow:
         title = found.title
         if self._grouping == "project" and found.id:
             title = short_path(Path(found.id), self._home)
@@ -114,6 +122,7 @@ class _UsageScreenState:
             if found.session and found.session.cwd
             else "",
             amount=used.cost if is_money else used.tokens,
+            tone=LEGEND_TONES[_part_of_legend(found.id, legend)] if self._grouping == "model" else "accent",
             figures=(
                 f"{used.answers:,}",
                 format_token_count(used.tokens),
@@ -147,10 +156,26 @@ def _cached_share(used: TokenUsageSum) -> str:
     return "" if used.cached_percentage is None else format_percentage(used.cached_percentage)
 
 
+def _legend_models(parts: Sequence[SessionDayModelUsage]) -> tuple[str, ...]:
+    """Returns the names of the models whose usage the plot tells apart, the most used first, and one name for all
+    others."""
+    models = [found.id for found in group_token_usage(parts, "model")]
+    most = len(LEGEND_TONES) - 1
+    return (*models[:most], *(["others"] if len(models) > most else []))
+
+
+def _part_of_legend(model: str, legend: Sequence[str]) -> int:
+    return legend.index(model) if model in legend else len(legend) - 1
+
+
 def _plotted_usage(
-    parts: Sequence[SessionDayModelUsage], today: date, *, is_money: bool
+    parts: Sequence[SessionDayModelUsage], legend: Sequence[str], today: date, *, is_money: bool
 ) -> tuple[PlottedUsageDay, ...]:
     sums = {found.id: found.usage for found in group_token_usage(parts, "day")}
+    amounts: dict[str, list[float]] = {}
+    for part in parts:
+        amount = part.usage.cost if is_money else part.usage.tokens
+        amounts.setdefault(part.day, [0.0] * len(legend))[_part_of_legend(part.model, legend)] += amount
     shown: list[PlottedUsageDay] = []
     for back in range(_PLOTTED_DAYS - 1, -1, -1):
         day = today - timedelta(days=back)
@@ -158,7 +183,7 @@ def _plotted_usage(
         shown.append(
             PlottedUsageDay(
                 name=format_weekday_and_date(day),
-                amount=used.cost if is_money else used.tokens,
+                amounts=tuple(amounts.get(day.isoformat(), ())),
                 figure=format_dollars(used.cost) if is_money else format_token_count(used.tokens),
             )
         )

@@ -1,6 +1,7 @@
 """The screen for usage: a plot of the last days, and a table with bars, grouped in one way at a time."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import ClassVar
 
 import msgspec
@@ -10,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tools.number_formatting import draw_thin_progress_bar
-from widgets.lists.list_rows import ListRow, RowBadge, make_column_heads
+from widgets.lists.list_rows import ListRow, RowBadge, RowTone, make_column_heads
 from widgets.row_builder import RIGHT_MARGIN_CELLS, RowBuilder, cells, clean_single_line
 from widgets.screens.picker import PickerAction, PickerScreen, picker_bindings
 from widgets.screens.screen_parts import KeyHint
@@ -20,7 +21,10 @@ _USAGE_BAR_CHARACTERS = " ▁▂▃▄▅▆▇█"
 _USAGE_PLOT_ROWS = 4
 """The height of the plot in rows."""
 _USAGE_LABEL_CELLS = 9
-_USAGE_COLUMN_WIDTHS = ((7, "answers"), (8, "tokens"), (7, "cached"), (10, "cost"))
+_USAGE_COLUMN_WIDTHS = ((7, "answers"), (8, "tokens"), (8, "cached"), (10, "cost"))
+_COLUMN_TONES: tuple[RowTone, ...] = ("muted", "text", "muted", "number")
+LEGEND_TONES: tuple[RowTone, ...] = ("accent", "primary", "secondary", "warning", "muted")
+"""The tones of the parts of a column; the last is that of all other parts together."""
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,14 +38,21 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
     """The value of the bar."""
     figures: tuple[str, ...] = ()
     """The row's numbers: answers, tokens, cache hits, cost."""
+    tone: RowTone = "accent"
+    """The colour of the bar: that of the part of the columns which the row is."""
 
 
 class PlottedUsageDay(msgspec.Struct, frozen=True, kw_only=True):
     """The usage of one day in the plot."""
 
     name: str
-    amount: float
+    amounts: tuple[float, ...]
+    """The parts of the column, from below, in the order of the legend."""
     figure: str
+
+    @property
+    def amount(self) -> float:
+        return sum(self.amounts)
 
 
 class UsageScreenContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +65,8 @@ class UsageScreenContent(msgspec.Struct, frozen=True, kw_only=True):
     """The total."""
     days: tuple[PlottedUsageDay, ...] = ()
     """The last days, oldest first, including days without usage."""
+    legend: tuple[str, ...] = ()
+    """The names of the parts of the columns."""
     rows: tuple[UsageRow, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     """Usage that is not counted: pairs of reason and files."""
@@ -62,20 +75,26 @@ class UsageScreenContent(msgspec.Struct, frozen=True, kw_only=True):
 class UsagePlot(Widget):
     """A bar chart with a column for each of the last days that fit."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"usage-plot--bar", "usage-plot--label", "usage-plot--rule"}
-    DEFAULT_CSS = f"UsagePlot {{ height: {_USAGE_PLOT_ROWS + 2}; }}"
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "usage-plot--label",
+        "usage-plot--rule",
+        *(f"usage-plot--{tone}" for tone in LEGEND_TONES),
+    }
+    DEFAULT_CSS = f"UsagePlot {{ height: {_USAGE_PLOT_ROWS + 3}; }}"
 
-    def __init__(self, days: Sequence[PlottedUsageDay], *, id: str | None = None) -> None:
+    def __init__(self, view: UsageScreenContent, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._days = tuple(days)
+        self._days, self._legend = view.days, view.legend
 
-    def show(self, days: Sequence[PlottedUsageDay]) -> None:
-        self._days = tuple(days)
+    def show(self, view: UsageScreenContent) -> None:
+        self._days, self._legend = view.days, view.legend
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         label, rule = self._style("label"), self._style("rule")
         line = RowBuilder(self.size.width, self.rich_style, edge=RIGHT_MARGIN_CELLS).pad(2)
+        if y == _USAGE_PLOT_ROWS + 2:
+            return self._draw_legend(line).strip()
         room = line.remaining_cells - _USAGE_LABEL_CELLS - 2
         step = 3 if room >= 3 * len(self._days) else 2
         days = self._days[-max(1, room // step) :]
@@ -87,11 +106,19 @@ class UsagePlot(Widget):
         told = most.figure if y == 0 else ""
         line.add(f"{told:>{_USAGE_LABEL_CELLS}} ", label).add("│", rule)
         for day in days:
-            line.add(
-                _column_character(day.amount, most.amount, _USAGE_PLOT_ROWS - 1 - y) * (step - 1) + " ",
-                self._style("bar"),
-            )
+            character, part = _column_cell(day.amounts, most.amount, _USAGE_PLOT_ROWS - 1 - y)
+            line.add(character * (step - 1), self._style(LEGEND_TONES[part])).pad(1)
         return line.strip()
+
+    def _draw_legend(self, line: RowBuilder) -> RowBuilder:
+        """Draws the names of the parts of the columns, as many as fit."""
+        line.pad(_USAGE_LABEL_CELLS + 2)
+        for tone, name in zip(LEGEND_TONES, self._legend, strict=False):
+            text = clean_single_line(name)
+            if cells(text) + 5 > line.remaining_cells:
+                break
+            line.add("■ ", self._style(tone)).add(f"{text}   ", self._style("label"))
+        return line
 
     def _draw_axis(self, line: RowBuilder, days: Sequence[PlottedUsageDay], step: int) -> RowBuilder:
         rule = self._style("rule")
@@ -109,12 +136,19 @@ class UsagePlot(Widget):
         return self.get_component_rich_style(f"usage-plot--{name}")
 
 
-def _column_character(amount: float, most: float, row: int) -> str:
-    """Returns the block character for one row of a column in the usage plot, with rows counted from below."""
-    if not most or amount <= 0:
-        return " "
-    eighths = max(1, round(8 * _USAGE_PLOT_ROWS * amount / most))
-    return _USAGE_BAR_CHARACTERS[max(0, min(8, eighths - 8 * row))]
+def _column_cell(amounts: Sequence[float], most: float, row: int) -> tuple[str, int]:
+    """Returns one cell of a column in the usage plot, with rows counted from below: its block character, and the index
+    of the part that has most of it. A cell has one colour, since two that touch could not be told apart."""
+    if not most or sum(amounts) <= 0:
+        return " ", 0
+    height = max(1, round(8 * _USAGE_PLOT_ROWS * sum(amounts) / most))
+    bottom, top = 8 * row, min(8 * row + 8, height)
+    if top <= bottom:
+        return " ", 0
+    ends = [height * end / sum(amounts) for end in accumulate(amounts)]
+    starts = [0.0, *ends]
+    shares = [min(end, top) - max(start, bottom) for start, end in zip(starts, ends, strict=False)]
+    return _USAGE_BAR_CHARACTERS[top - bottom], shares.index(max(shares))
 
 
 MAX_COLUMNS_OF_NARROW_USAGE_TABLE = 60
@@ -165,7 +199,7 @@ class UsageScreen(PickerScreen):
         )
 
     def compose_above_filter(self) -> ComposeResult:
-        yield UsagePlot(self.view.days, id="plot")
+        yield UsagePlot(self.view, id="plot")
 
     def _fit(self) -> None:
         super()._fit()
@@ -182,7 +216,7 @@ class UsageScreen(PickerScreen):
 
     def show_view(self, view: UsageScreenContent) -> None:
         self.view = view
-        self.query_one(UsagePlot).show(view.days)
+        self.query_one(UsagePlot).show(view)
         width = self.app.size.width
         self.show_rows(
             _usage_rows(view, width), title=view.title, note=view.note, heads=_column_heads(view, width)
@@ -202,7 +236,7 @@ def _column_heads(view: UsageScreenContent, width: int) -> ListRow:
 def _usage_rows(view: UsageScreenContent, width: int) -> list[ListRow]:
     is_wide, is_narrow = width >= 100, width < MAX_COLUMNS_OF_NARROW_USAGE_TABLE
     size = 24 if is_wide else 0 if is_narrow else 10
-    longest = 40 if is_wide else max(8, min(width - size - 40, width * 2 // 5 - 1))
+    longest = 40 if is_wide else max(8, min(width - size - 41, width * 2 // 5 - 1))
     columns = _visible_columns(width)
     longest = width - 16 if is_narrow else longest
     most = max((row.amount for row in view.rows), default=0.0)
@@ -210,7 +244,7 @@ def _usage_rows(view: UsageScreenContent, width: int) -> list[ListRow]:
         ListRow(
             id=row.id,
             title=cut_end_to_fit(clean_single_line(row.title), longest),
-            badges=(RowBadge(text=draw_thin_progress_bar(row.amount, most, size), tone="accent"),)
+            badges=(RowBadge(text=draw_thin_progress_bar(row.amount, most, size), tone=row.tone),)
             if size
             else (),
             detail=row.detail if is_wide else "",
@@ -219,7 +253,9 @@ def _usage_rows(view: UsageScreenContent, width: int) -> list[ListRow]:
                 f"{figure:>{cells_}}"
                 for (cells_, _), figure in zip(columns, row.figures[-len(columns) :], strict=False)
             ),
-            right_tone="text",
+            right_tones=tuple(
+                (size, tone) for (size, _), tone in zip(columns, _COLUMN_TONES[-len(columns) :], strict=True)
+            ),
         )
         for row in view.rows
     ]

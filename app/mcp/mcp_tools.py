@@ -412,7 +412,7 @@ def _to_search_candidate(entry: OfferedMcpTool) -> "McpToolSearchCandidate":
 def _declared_effect_text(tool: McpToolDescription) -> str:
     if tool.says_read_only:
         return "declared read-only"
-    return "declared destructive" if tool.says_destructive else ""
+    return "declared dangerous" if tool.says_destructive else ""
 
 
 def _describe_offered_tool(entry: OfferedMcpTool) -> str:

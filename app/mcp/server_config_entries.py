@@ -493,7 +493,7 @@ def mcp_server_display_lines(server: McpServerConfig) -> Iterator[tuple[str, str
         )
     yield "timeouts", f"{server.start_timeout:g} s to start, {server.timeout:g} s without an answer"
     if server.trust_hints:
-        yield "hints", "the read-only and destructive hints of its tools are trusted"
+        yield "hints", "the hints of its tools (read-only, dangerous) are trusted"
     yield "defined in", str(server.file) if server.file else server.origin
 
 

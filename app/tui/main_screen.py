@@ -115,6 +115,7 @@ class MainScreen(Screen[None]):
     def _draft_changed(self, message: PromptEditor.Changed) -> None:
         self._unsent_draft.editor_changed(message.draft)
         self._approvals.editor_changed()
+        self._status.note_typed_prompt(self._approvals.leaves_text_to_the_agent())
         self._register.page(APP_ACTIONS_FEATURE).stop_or_leave.reset_double_press()
 
     # Messages of the queue

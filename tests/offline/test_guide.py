@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.engine.models.side_question import _SIDE_QUESTION_TEMPLATE  # pyright: ignore[reportPrivateUsage]
 from app.providers.adapter_registry import AdapterRegistry
 from app.providers.model_stream import RequestContext, StreamOptions
-from app.providers.offline.answers import OFFLINE_GUIDE_HELP, offline_guide_answer
+from app.providers.offline.answers import OFFLINE_GUIDE_HELP, next_tour_request, offline_guide_answer
 from app.providers.offline.guide import (
     READABLE_TOKENS_PER_SECOND,
     estimate_prompt_usage,
@@ -20,6 +20,7 @@ from app.providers.offline.guide import (
 )
 from app.providers.offline.guide_requests import (
     OFFLINE_GUIDE_HELP_ROWS,
+    TOUR_PAGE_TITLES,
     OfflineGuideHelpRow,
     PlannedToolCall,
     parse_offline_guide_requests,
@@ -273,6 +274,18 @@ async def test_a_request_during_the_tour_does_not_end_it(chat: Chat):
     assert TOUR_CONTINUE_HINT not in await chat.say("list")
     assert "2 of 5" in await chat.say("tour")
     assert "3 of 5" in await chat.say("1")
+
+
+async def test_a_page_of_the_tour_has_a_name(chat: Chat):
+    assert len(TOUR_PAGE_TITLES) == len(OFFLINE_TOUR_ANSWERS)
+    assert next_tour_request(()) == "tour"
+    for number, title in enumerate(TOUR_PAGE_TITLES, 1):
+        request = next_tour_request(chat.messages) if number > 1 else "tour"
+        assert request == ("tour" if number == 1 else f"tour {title}")
+        assert f"**{number} of 5: {title}." in await chat.say(request)
+        await chat.say("list")
+    assert next_tour_request(chat.messages) == "tour"
+    assert "2 of 5" in await chat.say("tour searching")
 
 
 async def test_a_tour_without_tools_tells_all_the_same(tmp_path: Path):

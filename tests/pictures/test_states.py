@@ -72,7 +72,7 @@ async def test_a_map_beside_a_large_read(screen: Screen, photographs: Photograph
         await tour.idle()
         await tour.until("map rigging.py")
         await tour.photograph("map-closed")
-        await tour.press("f6", "k", "k", "ctrl+o")
+        await tour.press("f6", "k", "ctrl+o")
         await tour.photograph("map-peek")
         await tour.press("ctrl+o")
         await tour.photograph("map-open")

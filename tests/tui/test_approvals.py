@@ -210,7 +210,7 @@ async def test_a_no_with_a_reason_is_written_in_the_editor_and_reaches_the_model
         await pilot.press(*"y not", "enter")
         await wait_for_runs(app, pilot)
         assert "The user's words: y not" in result(app)
-        assert "You said no: y not" in app.screen_text
+        assert "│ You: y not" in app.screen_text
         assert app.editor.text == "" and not (tmp_path / "project" / "there").exists()
 
 

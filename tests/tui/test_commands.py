@@ -147,6 +147,29 @@ async def test_a_number_asks_for_what_the_first_screen_proposes(screen: Screen) 
     assert asked == ["read README.md", "thanks", "1"]
 
 
+async def test_the_tour_goes_on_by_its_command_and_by_a_number(screen: Screen) -> None:
+    app = screen.app("--offline")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.is_ready.wait()
+        for typed in ("/tour", "1", "list", "/tour"):
+            app.editor.set_text(typed)
+            await pilot.press("enter")
+            await pilot.pause()
+            await app.session.wait_until_idle()
+            app.session.permissions.rules.set_mode("full")
+        asked = [plain(one) for one in app.session.messages if isinstance(one, UserMessage)]
+    assert asked == ["tour", "tour searching", "list", "tour changing"]
+
+
+async def test_the_tour_needs_the_offline_guide(home: Path) -> None:
+    app = make_app(home, say("sent"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.is_ready.wait()
+        await submit(app, pilot, "/tour")
+        await app.settling_until(pilot, lambda: "/model offline/guide" in app.screen_text)
+        assert not app.session.messages
+
+
 async def test_the_editor_says_when_nothing_can_be_sent(home: Path, screen: Screen) -> None:
     written = SessionLog.create(home, screen.project)
     written.append(said("how deep?"))

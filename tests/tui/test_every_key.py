@@ -394,7 +394,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "app.goal.check": ("tests.tui.pages.test_goal", '"c"'),
     "app.goal.continue": ("tests.tui.pages.test_goal", '"g"'),
     "app.goal.clear": ("tests.tui.pages.test_goal", '"x"'),
-    "app.plan.accept": ("tests.tui.pages.test_plans_page", '"enter"'),
+    "app.plan.accept": ("tests.tui.pages.test_plans_page", '"y"'),
     "app.plan.edit": ("tests.tui.pages.test_plans_page", '"e"'),
     "app.plan.remark": ("tests.tui.pages.test_plans_page", '"r"'),
     "app.plan.stay": ("tests.tui.pages.test_plans_page", '"escape"'),

@@ -91,14 +91,14 @@ async def test_a_low_terminal_shows_less_of_the_page(tmp_path: Path) -> None:
         assert "≈ b a y o u ≈" in app.screen_text and "scripted/script" in app.screen_text
 
 
-async def test_a_short_conversation_is_just_above_the_editor_and_above_a_list(tmp_path: Path) -> None:
+async def test_a_short_conversation_begins_at_the_top_also_behind_a_list(tmp_path: Path) -> None:
     app = make_app(tmp_path, say("Aye."))
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()
         await submit(app, pilot, "ahoy")
         await wait_for_runs(app, pilot)
         lines = app.screen_text.split("\n")
-        assert next(at for at, line in enumerate(lines) if "Aye." in line) == app.editor.region.y - 2
+        assert lines[app.transcript.region.y].startswith("› ahoy")
         await submit(app, pilot, "/theme")
         await app.settling_until(pilot, lambda: "Theme" in app.screen_text and "Aye." in app.screen_text)
         await pilot.press("escape")

@@ -70,7 +70,7 @@ def until_blocks(shown: Terminal, screen: PictureTerminal) -> None:
 def test_a_picture_is_covered_and_moved_with_its_cells(tmp_path: Path, speaks: Speaks) -> None:
     with opened(tmp_path, speaks) as (shown, screen):
         shown.until("its card above")
-        shown.until(lambda: [seen[:4] for seen in screen.pictures] == [(2, 9, 48, 12)])
+        shown.until(lambda: [seen[:4] for seen in screen.pictures] == [(2, 11, 48, 12)])
         before = screen.pictures
         shown.press(MENU)
         shown.until("search actions and commands")
@@ -93,7 +93,7 @@ def test_full_screen_an_image_is_as_large_as_fits(tmp_path: Path, speaks: Speaks
         until_one(shown, screen)
         shown.press("\x1bt")
         shown.until("esc")
-        shown.press("kk\r")
+        shown.press("k\r")
         shown.until(lambda: [(seen.columns, seen.rows) for seen in screen.pictures] == [(96, 24)])
         shown.press(ESCAPE)
         shown.until(lambda: [seen.columns for seen in screen.pictures] == [48])

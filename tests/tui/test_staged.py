@@ -35,6 +35,7 @@ async def test_alt_a_applies_what_waits_once_it_has_stood_there(tmp_path: Path) 
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(app, pilot)
         assert "Apply the changes staged by ast_edit?" in app.screen_text
+        assert "? Waiting to apply · 1 staged change: /pending" in app.screen_text
         app.presenter.rebuild_transcript()
         await pilot.pause()
         assert app.screen_text.count("new(1)") == 1
@@ -48,7 +49,8 @@ async def test_alt_a_applies_what_waits_once_it_has_stood_there(tmp_path: Path) 
         await app.settling_until(pilot, lambda: app.approval_bar.asked is None)
         assert file.read_text() == "new(1)\n"
         await app.settling_until(pilot, lambda: ", applied" in app.screen_text)
-        assert "a.py +1 −1   alt+g review   alt+z undo" in app.screen_text
+        assert "Done   a.py +1 −1   alt+g review   alt+z undo" in app.screen_text
+        assert app.screen_text.count("Done") == 1 and "Waiting to apply" not in app.screen_text
 
 
 async def test_alt_x_discards_it_with_the_words_in_the_editor(tmp_path: Path) -> None:

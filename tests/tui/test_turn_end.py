@@ -6,12 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.tool_results import ABORTED_TOOL_RESULT_TEXT
+from app.agent.tool_results import (
+    ABORTED_TOOL_RESULT_TEXT,
+    DENIAL_REASON_DETAILS_KEY,
+    SKIPPED_TOOL_RESULT_TEXT,
+)
 from app.providers.scripted import ScriptedAnswer, call, say
+from app.tui.features.side.side_panel_sections import prompt_section
+from app.tui.transcript.message_blocks import add_turn_end
 from app.tui.transcript.turn_end import TurnEndCollector
 from app.undo.change_records import (
     FILE_CHANGES_ENTRY_TYPE,
+    FILE_RESTORE_ENTRY_TYPE,
     FileChangesData,
+    FileRestoreData,
     FileWithoutStoredContent,
     RecordedFileChange,
     StoredFileState,
@@ -20,12 +28,21 @@ from app.undo.change_records import (
 from app.values.content import Text, ToolCall
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
+from app.values.usage import Cost, Usage
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 from tests.tui.test_approvals import asked, asking_app, wait
 from widgets.transcript.block_expansion import BlockExtent
 from widgets.transcript.leaves.block_leaves import draw_block
 from widgets.transcript.leaves.block_texts import raw_text
-from widgets.transcript.transcript_blocks import CardState, ToolCallBlock, TurnEndBlock
+from widgets.transcript.transcript_blocks import Block, CardState, ToolCallBlock, TurnEndBlock
+
+CHANGE = file_data_to_entry_data(
+    FileChangesData(
+        call_id="c",
+        tool="bash",
+        changes=(RecordedFileChange(path="a", after=StoredFileState(hash="0" * 64)),),
+    )
+)
 
 
 @pytest.fixture
@@ -93,15 +110,19 @@ async def test_an_undo_marks_its_turn_and_gives_the_keys_to_the_turn_that_is_nex
             await wait_for_runs(app, pilot, number)
         assert lines(app) == ["a.txt +1", "b.txt +1   alt+g review   alt+z undo"]
         for step, expected in (
-            ("undo", ["a.txt +1   alt+g review   alt+z undo", "b.txt +1   /redo change again"]),
+            ("undo", ["a.txt +1   alt+g review   alt+z undo", "b.txt +1   /redo reapply"]),
             ("redo", ["a.txt +1", "b.txt +1   alt+g review   alt+z undo"]),
-            ("undo", ["a.txt +1   alt+g review   alt+z undo", "b.txt +1   /redo change again"]),
+            ("undo", ["a.txt +1   alt+g review   alt+z undo", "b.txt +1   /redo reapply"]),
         ):
             await submit(app, pilot, f"/{step}")
             await app.settling_until(pilot, lambda: "enter restore" in app.screen_text)
             await pilot.press("enter")
             await app.settling_until(pilot, lambda expected=expected: lines(app) == expected)
             assert [end.words for end in ends(app)] == ["Done", "Undone" if step == "undo" else "Done"]
+            prompts = prompt_section(app.session.log.path_to())
+            assert prompts is not None, "the side panel counts no undone changes"
+            kept = () if step == "undo" else (("+1", "success"),)
+            assert [row.figures for row in prompts.rows] == [(("+1", "success"),), kept]
         before = ends(app)
         app.presenter.rebuild_transcript()
         assert ends(app) == before
@@ -120,13 +141,15 @@ async def test_a_turn_says_that_a_job_still_runs_until_it_ends(home: Path) -> No
     async with app.run_test(size=(100, 40)) as pilot:
         await submit(app, pilot, "start")
         await wait_for_runs(app, pilot)
-        assert [(end.words, end.waiting) for end in ends(app)] == [("Answered", "1 job still runs: /jobs")]
+        assert [(end.words, end.waiting) for end in ends(app)] == [
+            ("Answered", "1 job is still running: /jobs")
+        ]
         await asyncio.to_thread((home / "project" / "fifo").write_text, "over\n")
         await app.settling_until(pilot, lambda: [end.waiting for end in ends(app)] == [""])
         assert ends(app)[0].words == "Done"
 
 
-async def test_a_denied_call_says_so_below_its_row_and_at_the_end_of_the_turn(home: Path) -> None:
+async def test_a_denied_call_says_so_once_with_your_reason_below_its_row(home: Path) -> None:
     app = asking_app(
         home,
         call("write", path="a.txt", content="1\n") + call("bash", command="touch denied"),
@@ -141,8 +164,8 @@ async def test_a_denied_call_says_so_below_its_row_and_at_the_end_of_the_turn(ho
         app.editor.set_text("not today")
         await pilot.press("alt+x")
         await wait_for_runs(app, pilot)
-        assert "│ You said no: not today" in app.screen_text
-        assert [(end.words, end.doubt) for end in ends(app)] == [("Ended", "you said no")]
+        assert app.screen_text.count("denied ") == 1 and "│ You: not today" in app.screen_text
+        assert [(end.words, end.doubt) for end in ends(app)] == [("Done", "")]
         assert not (home / "project" / "denied").exists()
 
 
@@ -154,7 +177,7 @@ async def test_a_denied_change_counts_no_lines(home: Path) -> None:
     async with app.run_test(size=(100, 40)) as pilot:
         await asked(app, pilot)
         wait(app)
-        await app.settling_until(pilot, lambda: "+1 −1 · waiting" in app.screen_text)
+        await app.settling_until(pilot, lambda: "+1 −1  waiting" in app.screen_text)
         await pilot.press("alt+x")
         await wait_for_runs(app, pilot)
         assert "⊘ edit a.txt" in app.screen_text and " denied" in app.screen_text
@@ -179,7 +202,7 @@ async def test_what_waits_is_told_by_no_earlier_turn(home: Path) -> None:
         await submit(app, pilot, "start")
         await wait_for_runs(app, pilot, 2)
         assert not any(told[0] for told in waiting)
-        assert [end.waiting for end in ends(app)] == ["", "1 job still runs: /jobs"]
+        assert [end.waiting for end in ends(app)] == ["", "1 job is still running: /jobs"]
 
 
 async def test_a_run_that_is_stopped_tells_what_it_had_changed(home: Path) -> None:
@@ -248,7 +271,7 @@ def test_a_turn_that_ends_with_a_stopped_call_says_so_and_an_answer_after_it_end
     )
     assert (ends.turn_end_after(asking), ends.turn_end_after(result)) == (None, None)
     done = ends.turn_end_after(AssistantMessage(content=(), model="m"))
-    assert done is not None and (done.words, done.state) == ("Done in 6 s", CardState.DONE)
+    assert done is not None and (done.words, done.state) == ("Done in 12 s", CardState.DONE)
 
 
 def test_what_cannot_be_put_back_is_named_at_once() -> None:
@@ -279,6 +302,7 @@ def test_a_turn_tells_how_it_ended_and_how_long_answers_and_calls_took() -> None
     )
     done = ends.turn_end_after(AssistantMessage(content=(), model="m", duration_ms=9_000))
     assert done is not None and (done.words, done.doubt) == ("Done in 1 m 12 s", "")
+    assert ends.turn_end_before(user_message("thanks")) is None
     assert ends.turn_end_after(AssistantMessage(content=(), model="m", duration_ms=400)) is None
     stopped = ends.turn_end_after(
         AssistantMessage(content=(), model="m", duration_ms=5_000, stop_reason="aborted")
@@ -294,23 +318,66 @@ def test_a_turn_whose_last_call_failed_is_not_done() -> None:
         assert (ends.turn_end_after(asking), ends.turn_end_after(result)) == (None, None)
     end = ends.turn_end_after(AssistantMessage(content=(), model="m"))
     assert end is not None
-    assert (end.words, end.doubt) == ("Ended after 9 s", "last call failed")
+    assert (end.words, end.doubt) == ("Done in 9 s", "the last call failed")
     drawn = draw_block(end, BlockExtent.CLOSED)[0]
-    assert (drawn.first, drawn.fill) == ("▲ ", "pill-aborted")
+    assert (drawn.first, drawn.fill) == ("▲ ", "")
+    assert raw_text(end) == "Done in 9 s, but the last call failed"
+
+
+def test_skipped_and_denied_calls_are_no_failures() -> None:
+    ends = TurnEndCollector()
+    asking = AssistantMessage(content=(ToolCall(id="c", name="bash", arguments={}),), model="m")
+    for details, text in (({}, SKIPPED_TOOL_RESULT_TEXT), ({DENIAL_REASON_DETAILS_KEY: ""}, "no")):
+        result = ToolResultMessage(
+            tool_call_id="c", tool_name="bash", content=(Text(text=text),), is_error=True, details=details
+        )
+        assert (ends.turn_end_after(asking), ends.turn_end_after(result)) == (None, None)
+    end = ends.turn_end_after(AssistantMessage(content=(), model="m"))
+    assert end is not None and end.is_blank and not draw_block(end, BlockExtent.CLOSED)
+
+
+def test_a_turn_without_changes_ends_in_a_dim_line_with_its_tokens_and_cost() -> None:
+    used = Usage(output=1_200, cost=Cost(total=0.046))
+    end = TurnEndCollector().turn_end_after(
+        AssistantMessage(content=(), model="m", duration_ms=14_000, usage=used)
+    )
+    assert end is not None and raw_text(end) == "Done in 14 s · ↓1.2k · $0.046"
+    drawn = draw_block(end, BlockExtent.CLOSED)[0]
+    assert (drawn.first, drawn.fill) == ("  ", "")
+    assert {key for _, _, key in drawn.runs} == {"dim"}
+
+
+def test_what_follows_without_a_prompt_belongs_to_the_same_end() -> None:
+    ends, blocks = TurnEndCollector(), list[Block]()
+    change = CustomEntry(parent_id=None, custom_type=FILE_CHANGES_ENTRY_TYPE, data=CHANGE)
+    for message in (
+        AssistantMessage(content=(), model="m", duration_ms=2_000),
+        AssistantMessage(content=(), model="m", duration_ms=3_000),
+    ):
+        add_turn_end(blocks, ends.turn_end_after(message))
+    assert [raw_text(block) for block in blocks] == ["", "Done in 5 s"]
+    ends.add_entry(change)
+    add_turn_end(blocks, ends.unfinished_turn_end())
+    assert [raw_text(block) for block in blocks] == ["", "Done in 5 s   a"]
+    assert ends.unfinished_turn_end() is None
+    restored = FileRestoreData(
+        id="r", target=None, changes=(RecordedFileChange(path="a", before=StoredFileState(hash="0" * 64)),)
+    )
+    ends.add_entry(
+        CustomEntry(
+            parent_id=None, custom_type=FILE_RESTORE_ENTRY_TYPE, data=file_data_to_entry_data(restored)
+        )
+    )
+    ends.add_entry(change)
+    again = ends.unfinished_turn_end()
+    assert again is not None and again.replaces == ""
 
 
 def test_untold_changes_are_shown_before_the_next_prompt() -> None:
     line = TurnEndCollector()
-    data = file_data_to_entry_data(
-        FileChangesData(
-            call_id="c",
-            tool="bash",
-            changes=(RecordedFileChange(path="a", after=StoredFileState(hash="0" * 64)),),
-        )
-    )
     entries: list[Entry] = [
         MessageEntry(parent_id=None, message=user_message("one")),
-        CustomEntry(parent_id=None, custom_type=FILE_CHANGES_ENTRY_TYPE, data=data),
+        CustomEntry(parent_id=None, custom_type=FILE_CHANGES_ENTRY_TYPE, data=CHANGE),
         MessageEntry(parent_id=None, message=user_message("two")),
     ]
     before = [

@@ -54,6 +54,18 @@ async def test_no_plain_key_answers_after_escape_until_the_card_is_focused(tmp_p
     assert (tmp_path / "project" / "there").exists()
 
 
+async def test_a_text_that_is_typed_at_a_question_says_that_it_is_queued(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        assert "enter queue" not in app.screen_text
+        app.editor.set_text("leave the mast")
+        await app.settling_until(pilot, lambda: "enter queue · the question is above" in app.screen_text)
+        app.editor.set_text("")
+        await app.settling_until(pilot, lambda: "esc stop" in app.screen_text)
+        assert "enter queue" not in app.screen_text
+
+
 async def test_no_letter_of_a_word_that_opened_the_details_answers(tmp_path: Path) -> None:
     """Slow typing: "dry" opens the details, where its last letter means yes."""
     app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))

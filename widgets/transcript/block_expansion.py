@@ -59,7 +59,7 @@ class BlockExpansion(NamedTuple):
             case "always":
                 return BlockExtent.ALL
             case "errors" | "edits" | "results":
-                if block.state is CardState.ASKED or block.note:
+                if block.state is CardState.ASKED or block.word:
                     return BlockExtent.CLOSED  # the question above the editor shows the change, or showed it
                 is_edit = self.cards != "errors" and any(
                     isinstance(one, DiffBlock) for one in block.card.blocks

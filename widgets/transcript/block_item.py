@@ -19,6 +19,7 @@ from widgets.transcript.transcript_blocks import (
     ReplyBlock,
     ReplyState,
     ToolCallBlock,
+    TurnEndBlock,
 )
 
 
@@ -93,6 +94,8 @@ class BlockItem:
         if self.live is not None:
             return not self.live.text.strip()
         block = self.block
+        if isinstance(block, TurnEndBlock):
+            return block.is_blank
         return (
             isinstance(block, ReplyBlock)
             and block.state is ReplyState.DONE
@@ -100,16 +103,12 @@ class BlockItem:
         )
 
     def set_blank_row_above(self, above: "BlockItem | None", expansion: BlockExpansion) -> None:
-        """Sets the blank row above a block by the block above it: none between tool cards that show only their header,
-        else one."""
+        """Sets the blank row above a block by the block above it: none between calls and thoughts of one row each, else
+        one."""
         if above is None or self.is_hidden:
             self.gap = 0
             return
-        kinds = ToolCallBlock | CustomBlock
-        are_cards = isinstance(self.block, kinds) and isinstance(above.block, kinds)
-        self.gap = int(
-            not are_cards or shows_card_content(above, expansion) or shows_card_content(self, expansion)
-        )
+        self.gap = int(shows_card_content(above, expansion) or shows_card_content(self, expansion))
 
     def estimate_height(self, width: int, expansion: BlockExpansion) -> int:
         """Returns the block's height at a width: exact if it was measured for it, else an estimate without drawing."""
@@ -330,7 +329,9 @@ def make_empty_reply_block(block_id: str) -> ReplyBlock:
 
 
 def shows_card_content(item: BlockItem, expansion: BlockExpansion) -> bool:
-    """Returns whether a tool card shows more than its header, so that it needs blank rows around it."""
+    """Returns whether a block shows more than a row of a list of calls, so that it needs blank rows around it."""
+    if item.live is not None:
+        return True
     return not item.explored and drawing.shows_card_content(item.block, item.current_extent(expansion))
 
 

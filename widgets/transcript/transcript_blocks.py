@@ -114,8 +114,10 @@ class ToolCallBlock(_FrozenValue, frozen=True, kw_only=True):
     state: CardState = CardState.DONE
     timing: str = ""
     """How long it took or has been running, in words."""
+    word: str = ""
+    """How it ended, if its state does not say it: `denied`."""
     note: str = ""
-    """What bayou says below its row, such as that a person denied the call."""
+    """What is said below its row, such as why a person denied the call."""
 
 
 class CustomBlock(_FrozenValue, frozen=True, kw_only=True):
@@ -181,16 +183,27 @@ class TurnEndBlock(_FrozenValue, frozen=True, kw_only=True):
 
     id: str
     words: str
-    """How it ended and how long it took: `Done in 14 s`."""
+    """How it ended and how long it took: `Done in 14 s`; empty if there is nothing to say."""
     state: CardState = CardState.DONE
+    figures: str = ""
+    """What it cost: `↓1.2k · $0.046`."""
     files: str = ""
     """The changed files: `2 files +4 −1`."""
+    change_id: str = ""
+    """The id of the first change, by which an undo names the turn; empty if it changed no files."""
     doubt: str = ""
-    """Why it may not be complete, although the model ended it: `last call failed`."""
+    """Why it may not be complete, although the model ended it: `the last call failed`."""
     waiting: str = ""
-    """What still runs or waits: `1 job still runs`."""
+    """What still runs or waits: `1 job is still running`."""
     warning: str = ""
     actions: tuple[TurnAction, ...] = ()
+    replaces: str = ""
+    """The id of the earlier end of the same turn, which may have the same id; empty if it has none."""
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing to show of it."""
+        return not (self.words or self.files or self.waiting or self.warning)
 
 
 Block = UserPromptBlock | ReplyBlock | ToolCallBlock | CustomBlock | AppNoteBlock | TurnEndBlock

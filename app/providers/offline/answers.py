@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from app.providers.model_stream import RequestContext
 from app.providers.offline.guide_requests import (
     OFFLINE_GUIDE_HELP_ROWS,
+    TOUR_PAGE_TITLES,
     PlannedToolCall,
     parse_offline_guide_requests,
 )
@@ -99,14 +100,34 @@ def _inactive_tool_text(planned: PlannedToolCall, active: set[str]) -> str:
 
 def _tour_step(messages: Sequence[Message]) -> int:
     """Returns which step of the tour the last request asks for, counted from 1; 0 if it does not ask for the tour."""
-    asked = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
-    step, is_asked_for = 0, False
-    for text in asked:
+    steps = _tour_steps(messages)
+    return steps[-1] if steps else 0
+
+
+def _tour_steps(messages: Sequence[Message]) -> list[int]:
+    """Returns for each request which step of the tour it asks for, counted from 1; 0 for other requests."""
+    steps: list[int] = []
+    step = 0
+    for text in (
+        text_of(message.content).strip() for message in messages if isinstance(message, UserMessage)
+    ):
         is_asked_for = "tour" in parse_offline_guide_requests(text) or (
-            step > 0 and text.strip() == TOUR_CONTINUE_KEY
+            step > 0 and text == TOUR_CONTINUE_KEY
         )
-        step = step % len(OFFLINE_TOUR_ANSWERS) + 1 if is_asked_for else step
-    return step if is_asked_for else 0
+        page = text.rpartition(" ")[2]
+        if page in TOUR_PAGE_TITLES:
+            step = TOUR_PAGE_TITLES.index(page) + 1 if is_asked_for else step
+        elif is_asked_for:
+            step = step % len(OFFLINE_TOUR_ANSWERS) + 1
+        steps.append(step if is_asked_for else 0)
+    return steps
+
+
+def next_tour_request(messages: Sequence[Message], *, first: str = "tour") -> str:
+    """Returns the request for the page of the tour that follows the last one shown, by its title; `first` if none was
+    shown yet, or all."""
+    shown = next((step for step in reversed(_tour_steps(messages)) if step), 0)
+    return f"tour {TOUR_PAGE_TITLES[shown]}" if 0 < shown < len(OFFLINE_TOUR_ANSWERS) else first
 
 
 def _index_after_last_answer(messages: Sequence[Message]) -> int:

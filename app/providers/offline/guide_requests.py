@@ -8,6 +8,9 @@ import msgspec
 
 from app.values.content import ToolCall
 
+TOUR_PAGE_TITLES = ("looking", "searching", "changing", "undoing", "branching")
+"""The titles of the tour's pages, by which a request can name one: `tour searching`."""
+
 
 class OfflineGuideHelpRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the offline guide's help: a request, an example and its effect."""
@@ -79,7 +82,7 @@ def _parse_request_line(line: str) -> GuideRequest | None:
     match said["verb"].lower(), rest:
         case "help", "":
             return "help"
-        case "tour", "":
+        case "tour", page if page in ("", *TOUR_PAGE_TITLES):
             return "tour"
         case "list", "":
             return PlannedToolCall("ls", {}, "list `.`")

@@ -91,6 +91,10 @@ _STATUS_SEGMENTS_BELOW_EDITOR = ("permissions", "model", "thinking")
 """Segments that stand below the text that they apply to."""
 
 
+_QUEUE_HINT = "enter queue · the question is above"
+"""What Enter does with a text in the editor while a question is open."""
+
+
 class StatusLines:
     """Updates the header, the footer and the text above the editor of one application."""
 
@@ -132,6 +136,7 @@ class StatusLines:
         self._prompts: tuple[str, ...] = ()
         self._extensions: dict[str, StatusSegment] = {}
         self._is_context_elsewhere = False
+        self._has_typed_prompt = False
 
     @property
     def is_elapsed_timer_running(self) -> bool:
@@ -180,6 +185,14 @@ class StatusLines:
         self._update_editor_border()
         if seconds:
             self._editor.set_timer(seconds, self.restore_activity)
+
+    def note_typed_prompt(self, has_prompt: bool) -> None:
+        """Sets whether the editor has a text that Enter would send to the agent, which is said while a question is
+        open."""
+        if has_prompt != self._has_typed_prompt:
+            self._has_typed_prompt = has_prompt
+            if self._activity.is_active:
+                self._update_editor_border()
 
     def set_context_usage_in_side_panel(self, is_elsewhere: bool) -> None:
         """Sets whether the footer leaves out the context usage, because the side panel shows it."""
@@ -275,7 +288,9 @@ class StatusLines:
             if moves
             else UNANIMATED_ACTIVITY_MARK
         )
-        return EditorBorderText(told.text, " · ".join(told.figures), mark, told.hints)
+        is_queued = told.is_waiting_for_person and self._has_typed_prompt
+        hints = _QUEUE_HINT if is_queued else told.hints
+        return EditorBorderText(told.text, " · ".join(told.figures), mark, hints)
 
     @property
     def _is_animated(self) -> bool:

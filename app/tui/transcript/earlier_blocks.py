@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from app.tui.transcript.message_blocks import transcript_blocks_of_branch
+from app.tui.transcript.message_blocks import add_turn_end, transcript_blocks_of_branch
 from app.tui.transcript.renderers import EntryRenderers
 from app.tui.transcript.turn_end import TurnEndCollector
 from app.values.entries import Entry, MessageEntry
@@ -116,5 +116,5 @@ class EarlierBlockLoader:
         """Returns the transcript blocks of earlier turns, with the end of the last of them."""
         changed = TurnEndCollector()
         blocks = transcript_blocks_of_branch(entries, self._renderers, changed, goes_on=True)
-        line = changed.unfinished_turn_end()
-        return self._finish(blocks if line is None else [*blocks, line])
+        add_turn_end(blocks, changed.unfinished_turn_end())
+        return self._finish(blocks)

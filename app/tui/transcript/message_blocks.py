@@ -76,6 +76,7 @@ from widgets.transcript.transcript_blocks import (
     ReplyState,
     ReplyThinking,
     ToolCallBlock,
+    TurnEndBlock,
     UserPromptBlock,
 )
 
@@ -130,8 +131,7 @@ def transcript_blocks_of_branch(
     followed = _superseded_failures(entries, goes_on=goes_on)
     for entry in entries:
         changed.add_entry(entry)
-        if (line := changed.turn_end_before(entry)) is not None:
-            blocks.append(line)
+        add_turn_end(blocks, changed.turn_end_before(entry))
         if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
             known = calls.get(entry.message.tool_call_id)
             if known is not None:
@@ -155,11 +155,25 @@ def transcript_blocks_of_branch(
             while unlisted_providers:  # this answer came after the jobs' results, so the model had them
                 place = unlisted_providers.pop()
                 blocks[place] = mark_job_delivered(blocks[place])
-        if (line := changed.turn_end_after(entry)) is not None:
-            blocks.append(line)
+        add_turn_end(blocks, changed.turn_end_after(entry))
     for place in unlisted_providers if goes_on else ():
         blocks[place] = mark_job_delivered(blocks[place])
     return blocks
+
+
+def add_turn_end(blocks: list[Block], end: TurnEndBlock | None) -> None:
+    """Adds the end of a turn to blocks, of which an earlier end of the same turn becomes blank; does nothing for
+    None."""
+    if end is None:
+        return
+    for at in reversed(range(len(blocks) if end.replaces else 0)):
+        if blocks[at].id == end.id:
+            blocks[at] = end
+            return
+        if blocks[at].id == end.replaces:
+            blocks[at] = TurnEndBlock(id=end.replaces, words="")
+            break
+    blocks.append(end)
 
 
 def _superseded_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str, str]:
@@ -378,7 +392,8 @@ def tool_result_block(
         card=card,
         state=tool_result_card_state(message),
         timing=format_call_duration(message.duration_ms) if denial is None else "",
-        note="" if denial is None else f"You said no: {denial}" if denial else "You said no.",
+        word="" if denial is None else "denied",
+        note=f"You: {denial}" if denial else "",
     )
 
 

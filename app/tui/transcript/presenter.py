@@ -168,11 +168,11 @@ class TranscriptPresenter:
         self._failed.reset()
         self._failed.set_last_answer(self._session.last_answer)
         log = self._session.log
-        self._turn_ends.unfinished_turn_end()
+        self._turn_ends = TurnEndCollector()
         entries = self._earlier_blocks.take_entries_to_show_first(log.path_to())
         blocks = message_blocks.transcript_blocks_of_branch(entries, self.renderers, self._turn_ends)
-        if not self._session.is_running and (line := self._turn_ends.unfinished_turn_end()) is not None:
-            blocks.append(line)
+        if not self._session.is_running:
+            message_blocks.add_turn_end(blocks, self._turn_ends.unfinished_turn_end())
         self._transcript.replace_all(self._turn_bars.replace_all(blocks))
         self._first_blocks = ()
         if not blocks and self._has_first_page:

@@ -1,26 +1,29 @@
-"""The end of a turn: how long it took and the files that it changed, from the session's entries.
+"""The end of a turn: how long it took, the files that it changed, and what it cost, from the session's entries.
 
 It follows the answer that ends a run; after a stopped run, it precedes the next prompt."""
 
 from pathlib import PurePath
 
-from app.agent.tool_results import denial_reason_of_result, is_result_of_stopped_call
-from app.undo.change_records import file_changes_data_of_entry
+from app.agent.tool_results import (
+    SKIPPED_TOOL_RESULT_TEXT,
+    denial_reason_of_result,
+    is_result_of_stopped_call,
+)
+from app.undo.change_records import FILE_RESTORE_ENTRY_TYPE, file_changes_data_of_entry
 from app.undo.file_history import FileChangeCounts, count_file_changes
+from app.values.content import text_of
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, UserMessage
-from tools.number_formatting import format_changed_lines, format_elapsed
+from app.values.usage import Usage, format_dollars, total_usage
+from tools.number_formatting import format_changed_lines, format_elapsed, format_token_count
 from widgets.row_builder import cells
 from widgets.transcript.transcript_blocks import CardState, TurnEndBlock
 
 _MIN_SHOWN_TURN_SECONDS = 1
-"""The seconds from which a turn without calls gets an end row."""
+"""The seconds from which the end of a turn without changes says something."""
 _MAX_FILES_NAMED_AT_TURN_END = 2
 _MAX_CHANGED_FILE_NAMES_CELLS = 28
-CHANGED_FILES_BLOCK_ID_PREFIX = "changed/"
-"""Before the id of the first changing entry in the id of a turn's end."""
 TURN_DONE_WORD = "Done"
-NO_FILES_CHANGED_TEXT = "no files changed"
 _TURN_STATE_WORDS = {
     CardState.DONE: TURN_DONE_WORD,
     CardState.ABORTED: "Stopped",
@@ -30,25 +33,30 @@ _TURN_STATE_WORDS = {
 
 class TurnEndCollector:
     """Collects how long each turn of a branch took and which files it changed, from entries or from messages as they
-    arrive."""
+    arrive. A turn has one end: an answer or a change that follows it without a prompt makes a new one, which replaces
+    it."""
 
     def __init__(self) -> None:
-        self._entries_since_end: list[Entry] = []
-        self._elapsed_ms = 0.0
-        self._last_id = ""
-        self._state = CardState.DONE
-        self._is_told_by_answer = False
-        self._doubt = ""
-        self._has_calls = False
+        self._turn = _Turn()
 
     def add_entry(self, entry: Entry) -> None:
-        """Adds a session entry to the current turn if it records file changes; ignores other entries."""
-        if isinstance(entry, CustomEntry) and file_changes_data_of_entry(entry) is not None:
-            self._entries_since_end.append(entry)
+        """Adds a session entry to the current turn if it records file changes. After files were restored, later changes
+        have an end of their own."""
+        if not isinstance(entry, CustomEntry):
+            return
+        if file_changes_data_of_entry(entry) is not None:
+            self._turn.changes.append(entry)
+            self._turn.has_news = True
+        elif entry.custom_type == FILE_RESTORE_ENTRY_TYPE and self._turn.shown_id:
+            self._turn = _Turn()
 
     def turn_end_before(self, said: Entry | Message) -> TurnEndBlock | None:
         """Returns the end of the unfinished turn if the message is a prompt, which begins the next one; else None."""
-        return self.unfinished_turn_end() if isinstance(_message_of(said), UserMessage) else None
+        if not isinstance(_message_of(said), UserMessage):
+            return None
+        end = self.unfinished_turn_end()
+        self._turn = _Turn()
+        return end
 
     def turn_end_after(self, said: Entry | Message) -> TurnEndBlock | None:
         """Adds a message to the current turn; returns the turn's end if it is an answer without tool calls, else
@@ -56,51 +64,103 @@ class TurnEndCollector:
         message = _message_of(said)
         if not isinstance(message, AssistantMessage | ToolResultMessage):
             return None
-        self._elapsed_ms += message.duration_ms or 0
+        turn = self._turn
+        turn.elapsed_ms += message.duration_ms or 0
+        turn.has_news = True
         if isinstance(message, ToolResultMessage):
             if is_result_of_stopped_call(message):
-                self._state, self._is_told_by_answer = CardState.ABORTED, False
-            elif denial_reason_of_result(message) is not None:
-                self._doubt = self._doubt or "you said no"
-            elif message.is_error:
-                self._doubt = self._doubt or "last call failed"
+                turn.state, turn.is_told_by_answer = CardState.ABORTED, False
+            elif (
+                message.is_error
+                and denial_reason_of_result(message) is None
+                and text_of(message.content) != SKIPPED_TOOL_RESULT_TEXT
+            ):
+                turn.doubt = "the last call failed"
             return None
-        self._last_id = said.id
+        turn.last_id = said.id
+        turn.usages.append(message.usage)
         stopped = {"aborted": CardState.ABORTED, "error": CardState.FAILED}
-        self._state = stopped.get(message.stop_reason, CardState.DONE)
-        self._is_told_by_answer = self._state is not CardState.DONE
+        turn.state = stopped.get(message.stop_reason, CardState.DONE)
+        turn.is_told_by_answer = turn.state is not CardState.DONE
         if message.tool_calls:
-            self._doubt, self._has_calls = "", True
-        return None if message.tool_calls or self._state is CardState.FAILED else self.unfinished_turn_end()
+            turn.doubt, turn.has_calls = "", True
+        return None if message.tool_calls or turn.state is CardState.FAILED else self.unfinished_turn_end()
 
     def unfinished_turn_end(self) -> TurnEndBlock | None:
         """Returns the end of the turn that has no final answer; None if nothing is worth showing: it was short and
         without calls, or changed no files and its answer itself says that it was stopped or failed."""
-        entries, self._entries_since_end = self._entries_since_end, []
-        seconds, self._elapsed_ms = self._elapsed_ms / 1000, 0.0
-        state, self._state = self._state, CardState.DONE
-        is_told, self._is_told_by_answer = self._is_told_by_answer, False
-        doubt, self._doubt = self._doubt if state is CardState.DONE else "", ""
-        has_calls, self._has_calls = self._has_calls, False
-        counted = count_file_changes(entries)
-        has_changes = bool(counted.files or counted.unstored_files)
-        is_short = seconds < _MIN_SHOWN_TURN_SECONDS and state is CardState.DONE and not has_calls
-        if not has_changes and (is_short or is_told):
+        turn = self._turn
+        if not turn.has_news:
             return None
-        warning = ""
-        if counted.unstored_files:
-            first, *others = counted.unstored_files
-            warning = f"cannot be undone: {first}" + (f" and {len(others)} more" if others else "")
-        within = " after" if state is not CardState.DONE or doubt else " in"
-        return TurnEndBlock(
-            id=f"{CHANGED_FILES_BLOCK_ID_PREFIX}{entries[0].id}" if entries else f"turn/{self._last_id}",
-            words=("Ended" if doubt else _TURN_STATE_WORDS[state])
-            + (f"{within} {format_elapsed(seconds)}" if seconds >= _MIN_SHOWN_TURN_SECONDS else ""),
-            state=state,
-            files=_changed_files(counted) or (NO_FILES_CHANGED_TEXT if has_calls and not has_changes else ""),
-            doubt=doubt,
-            warning=warning,
+        turn.has_news = False
+        counted = count_file_changes(turn.changes)
+        has_changes = bool(counted.files or counted.unstored_files)
+        is_short = (
+            turn.seconds < _MIN_SHOWN_TURN_SECONDS and turn.state is CardState.DONE and not turn.has_calls
         )
+        if not has_changes and (is_short or turn.is_told_by_answer):
+            return None
+        before = turn.shown_id
+        turn.shown_id = f"turn/{turn.last_id or turn.changes[0].id}"
+        return TurnEndBlock(
+            id=turn.shown_id,
+            replaces=before,
+            words=turn.words(has_changes=has_changes),
+            figures="" if has_changes else turn.figures,
+            state=turn.state,
+            files=_changed_files(counted),
+            change_id=turn.changes[0].id if has_changes else "",
+            doubt=turn.doubt if turn.state is CardState.DONE else "",
+            warning=_uncovered_files(counted),
+        )
+
+
+class _Turn:
+    """What is known of the turn that began with the last prompt."""
+
+    def __init__(self) -> None:
+        self.changes: list[Entry] = []
+        self.usages: list[Usage] = []
+        self.elapsed_ms = 0.0
+        self.last_id = ""
+        """The id of the last answer."""
+        self.state = CardState.DONE
+        self.is_told_by_answer = False
+        """Whether the answer itself says that it was stopped or failed."""
+        self.doubt = ""
+        self.has_calls = False
+        self.has_news = False
+        """Whether something came since its end was made."""
+        self.shown_id = ""
+        """The id of its end; empty while it has none."""
+
+    @property
+    def seconds(self) -> float:
+        return self.elapsed_ms / 1000
+
+    def words(self, *, has_changes: bool) -> str:
+        """Returns how the turn ended and how long it took; empty for a short turn of which there is nothing to say."""
+        is_done = self.state is CardState.DONE
+        if self.seconds >= _MIN_SHOWN_TURN_SECONDS:
+            return f"{_TURN_STATE_WORDS[self.state]} {'in' if is_done else 'after'} {format_elapsed(self.seconds)}"
+        return "" if is_done and not has_changes and not self.doubt else _TURN_STATE_WORDS[self.state]
+
+    @property
+    def figures(self) -> str:
+        """The tokens that the model wrote and what the turn cost, as far as they are known; empty for a short turn."""
+        if self.seconds < _MIN_SHOWN_TURN_SECONDS:
+            return ""
+        used = total_usage(self.usages)
+        written = f"↓{format_token_count(used.output)}" if used.output else ""
+        return " · ".join(filter(None, (written, format_dollars(used.cost.total) if used.cost.total else "")))
+
+
+def _uncovered_files(counted: FileChangeCounts) -> str:
+    """Returns a text with the changed files that cannot be restored; empty if there are none."""
+    if not counted.unstored_files:
+        return ""
+    first, *others = counted.unstored_files
+    return f"cannot be undone: {first}" + (f" and {len(others)} more" if others else "")
 
 
 def _changed_files(counted: FileChangeCounts) -> str:

@@ -7,7 +7,7 @@ import msgspec
 
 from app.engine.session import Session
 from app.tui.page_protocols import KeyLabel
-from app.tui.transcript.turn_end import CHANGED_FILES_BLOCK_ID_PREFIX, NO_FILES_CHANGED_TEXT, TURN_DONE_WORD
+from app.tui.transcript.turn_end import TURN_DONE_WORD
 from app.undo.change_records import file_restore_data_of_entry
 from app.undo.file_history import find_redo_target, restore_by_undone_entry
 from tools.number_formatting import count_with_noun
@@ -37,7 +37,10 @@ class TurnEndBars:
         self._undoable_id = self._redoable_restore = ""
 
     def add(self, end: TurnEndBlock) -> None:
-        """Adds the end of the last turn to the transcript."""
+        """Adds the end of the last turn to the transcript, in place of an earlier end of the same turn."""
+        if end.replaces not in ("", end.id):
+            self._ends.pop(end.replaces, None)
+            self._transcript.remove_block(end.replaces)
         before, self._last_id = self._last_id, end.id
         self._ends[end.id] = end
         before_undoable = self._undoable_id
@@ -94,13 +97,12 @@ class TurnEndBars:
         self._undone = restore_by_undone_entry(path)
         redo = find_redo_target(path) if self._undone else None
         self._redoable_restore = redo.undoes or "" if redo is not None else ""
-        ends = reversed(self._ends.items())
-        changed = (id for id, end in ends if end.files not in ("", NO_FILES_CHANGED_TEXT) or end.warning)
+        changed = (id for id, end in reversed(self._ends.items()) if end.change_id)
         self._undoable_id = next((id for id in changed if not self._restore_of(id)), "")
 
     def _restore_of(self, id: str) -> str:
         """Returns the id of the restore that undid the changes of a turn; empty if they are not undone."""
-        return self._undone.get(id.removeprefix(CHANGED_FILES_BLOCK_ID_PREFIX), "")
+        return self._undone.get(self._ends[id].change_id, "")
 
     def _as_of_now(self, end: TurnEndBlock) -> TurnEndBlock:
         if restore := self._restore_of(end.id):
@@ -113,13 +115,13 @@ class TurnEndBars:
                 warning=self._kept_files(restore),
                 actions=(self._redo(),) if is_last else (),
             )
-        waiting = self._what_waits() if end.id == self._last_id else ""
-        words = end.words
-        if waiting and end.state is CardState.DONE and words.startswith(TURN_DONE_WORD):
-            words = f"Answered{words.removeprefix(TURN_DONE_WORD)}"
+        waiting, words, state = self._what_waits() if end.id == self._last_id else "", end.words, end.state
+        if waiting and state is CardState.DONE:
+            words, state = f"Answered{words.removeprefix(TURN_DONE_WORD)}", state
+            if self._session.pending.waiting_actions:
+                words, state = "Waiting to apply", CardState.ASKED
         actions = self._change_actions() if end.id == self._undoable_id else ()
-        files = "" if waiting and end.files == NO_FILES_CHANGED_TEXT else end.files
-        return msgspec.structs.replace(end, words=words, files=files, waiting=waiting, actions=actions)
+        return msgspec.structs.replace(end, words=words, state=state, waiting=waiting, actions=actions)
 
     def _kept_files(self, restore: str) -> str:
         data = file_restore_data_of_entry(self._session.log.entry(restore))
@@ -127,12 +129,15 @@ class TurnEndBars:
         return f"kept: {kept[0]}" + (f" and {len(kept) - 1} more" if kept[1:] else "") if kept else ""
 
     def _what_waits(self) -> str:
-        jobs, queued = len(self._session.jobs.running_jobs()), len(self._session.queues)
+        session = self._session
+        staged, jobs = len(session.pending.waiting_actions), len(session.jobs.running_jobs())
+        queued = len(session.queues) if not session.is_running else 0
         waiting = (
-            f"{count_with_noun(jobs, 'job still runs', 'jobs still run')}: /jobs" if jobs else "",
-            count_with_noun(queued, "message is queued", "messages are queued")
-            if queued and not self._session.is_running
+            f"{count_with_noun(staged, 'staged change')}: /pending" if staged else "",
+            f"{count_with_noun(jobs, 'job is still running', 'jobs are still running')}: /jobs"
+            if jobs
             else "",
+            count_with_noun(queued, "message is queued", "messages are queued") if queued else "",
         )
         return ", ".join(filter(None, waiting))
 
@@ -144,6 +149,4 @@ class TurnEndBars:
         )
 
     def _redo(self) -> TurnAction:
-        return TurnAction(
-            key=self._key_label(_REDO_ACTION, "") or "/redo", words="change again", id=_REDO_ACTION
-        )
+        return TurnAction(key=self._key_label(_REDO_ACTION, "") or "/redo", words="reapply", id=_REDO_ACTION)

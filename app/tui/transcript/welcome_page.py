@@ -97,11 +97,27 @@ class WelcomePage:
 
     def expand_suggestion(self, text: str) -> str:
         """Replaces a number typed on the first page by the request or command of the row with that number, while the
-        session has no messages."""
+        session has no messages; later the one that continues the guide's tour by the title of its next page."""
         number = text.strip()
-        if not (number.isdecimal() and 1 <= int(number) <= len(self._choices)) or self._session.messages:
+        if self._session.messages:
+            return self._expand_tour_request(text) if self._is_guide else text
+        if not (number.isdecimal() and 1 <= int(number) <= len(self._choices)):
             return text
         return self._choices[int(number) - 1].sends
+
+    def _expand_tour_request(self, text: str) -> str:
+        from app.providers.offline.answers import TOUR_CONTINUE_KEY, next_tour_request  # noqa: PLC0415  (with the guide only)
+
+        return (
+            next_tour_request(self._session.messages, first=text)
+            if text.strip() == TOUR_CONTINUE_KEY
+            else text
+        )
+
+    @property
+    def _is_guide(self) -> bool:
+        model = self._session.model
+        return model is not None and model.api == "offline"
 
     async def load(self, shown: Callable[[], None]) -> None:
         """Loads what the first page does not wait for: the number of rules, and the sessions that were used last."""

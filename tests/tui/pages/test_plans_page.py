@@ -43,11 +43,14 @@ async def armed(person: Person, seconds: float = 1.2) -> None:
     ("keys", "reply"),
     [
         (["enter"], PlanApprovalReply(is_accepted=True)),
+        (["y"], PlanApprovalReply(is_accepted=True)),
+        (["4"], PlanApprovalReply(is_accepted=False)),
+        (["down", "down", "down", "enter"], PlanApprovalReply(is_accepted=False)),
         (["escape"], PlanApprovalReply(is_accepted=False)),
         (["r", *"six", "enter"], PlanApprovalReply(is_accepted=False, remark="six")),
         (["e", *"0. ", "enter"], PlanApprovalReply(is_accepted=True, plan="0. " + PLAN.plan)),
     ],
-    ids=["accept", "stay", "remark", "edit"],
+    ids=["accept", "accept-key", "number", "cursor", "stay", "remark", "edit"],
 )
 async def test_a_plan_is_answered_by_keys(tmp_path: Path, keys: list[str], reply: PlanApprovalReply) -> None:
     asked = question()

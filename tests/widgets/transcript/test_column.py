@@ -205,6 +205,26 @@ def test_a_card_that_failed_is_parted_only_where_it_says_why() -> None:
     assert [item.gap for item in column.items] == [0, 0, 1]
 
 
+def test_calls_and_thoughts_of_one_row_are_a_compact_list() -> None:
+    silent = Card(title="bash", summary="exit 1", blocks=(CommandBlock(command="false", output=""),))
+    short = Card(title="bash", blocks=(CommandBlock(command="ls", output="a"),), last_lines=("a",))
+    long = Card(title="bash", blocks=(CommandBlock(command="make", output="no"),))
+    column = column_of(
+        [
+            ToolCallBlock(id="a", card=short),
+            ReplyBlock(id="t", parts=(ReplyThinking(text="Why?"),)),
+            ToolCallBlock(id="b", card=silent, state=CardState.FAILED),
+            ToolCallBlock(id="c", card=short),
+            ReplyBlock(id="p", parts=(ReplyProse(text="So."),)),
+            ToolCallBlock(id="d", card=short),
+            ToolCallBlock(id="e", card=long, state=CardState.FAILED),
+        ]
+    )
+    column.expansion = BlockExpansion(cards="results")
+    column.estimate_heights()
+    assert [item.gap for item in column.items] == [0, 0, 0, 0, 1, 1, 1]
+
+
 def test_replies_that_only_called_tools_do_not_part_the_cards() -> None:
     card = Card(title="read")
     column = column_of(

@@ -76,6 +76,19 @@ def test_a_pattern_is_told_as_it_is() -> None:
     assert rows([head(card)], 54) == [rf"✓ grep /{pattern}/ in src…", "│ 3 matches in 2 files"]
 
 
+def test_figures_end_in_one_column_and_times_in_another() -> None:
+    cards = (("+1 −1", ""), ("exit 2", "3 s"), ("2 lines", "0.3 s"))
+    leaves = [head(Card(title="bash", subject="x", summary=told), timing=time) for told, time in cards]
+    assert rows(leaves, 40) == [
+        f"✓ bash x{'+1 −1':>25}",
+        f"✓ bash x{'exit 2':>25}{'3 s':>7}",
+        f"✓ bash x{'2 lines':>25}{'0.3 s':>7}",
+    ]
+    assert rows([head(Card(title="bash", subject="x" * 18, summary="2 lines"), timing="3 s")], 40) == [
+        f"✓ bash {'x' * 18}  2 lines · 3 s"
+    ]
+
+
 def test_the_time_of_what_runs_moves_nothing() -> None:
     card = Card(title="bash", subject="x" * 70)
     block = ToolCallBlock(id="c", card=card, state=CardState.RUNNING, timing="3 s")

@@ -69,6 +69,16 @@ def test_words_longer_than_a_row_are_cut() -> None:
     assert [line[a:b] for a, b in wrap_line_into_ranges(line, 4)] == ["abcd", "efgh", "ij ", "kl"]
 
 
+@pytest.mark.parametrize("first", ["src", "größe", "漢字", "🏴‍☠️"])
+def test_a_path_breaks_at_a_slash_and_never_inside_a_name(first: str) -> None:
+    path = f"{first}/harbours/of_the_north/fleet.py"
+    rows = [path[start:end] for start, end in wrap_line_into_ranges(path, 20)]
+    assert "".join(rows) == path and len(rows) > 1
+    assert all(row.endswith("/") for row in rows[:-1])
+    assert cut_start_to_fit(path, 20) == "…/fleet.py"
+    assert cut_start_to_fit(path, 25) == "…/of_the_north/fleet.py"
+
+
 def test_wide_characters_are_not_cut_in_half() -> None:
     line = "日本語日本語"
     assert [line[a:b] for a, b in wrap_line_into_ranges(line, 5)] == ["日本", "語日", "本語"]

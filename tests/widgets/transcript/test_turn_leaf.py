@@ -31,18 +31,21 @@ def rows(leaf: LayoutLeaf, width: int) -> list[str]:
     ],
 )
 def test_the_end_of_a_turn_stays_in_one_row_and_its_counts_stay_longest(width: int, shown: str) -> None:
-    assert rows(draw_turn_end(CHANGED, "✓ "), width) == [shown]
+    assert rows(draw_turn_end(CHANGED, "✓ ")[0], width) == [shown]
     assert turn_end_text(CHANGED).endswith("fleet.py, boats.md +67 −12   alt+g review   alt+z undo")
 
 
 def test_what_must_be_read_breaks_into_rows() -> None:
     end = TurnEndBlock(id="t", words="Done in 14 s", warning="cannot be undone: big.bin and 1 more")
-    assert rows(draw_turn_end(end, "✓ "), 34) == [
+    assert rows(draw_turn_end(end, "✓ ")[0], 34) == [
         "✓ Done in 14 s   cannot be undone:",
         "  big.bin and 1 more",
     ]
 
 
-def test_the_end_of_each_turn_stands_on_a_bar_of_how_it_ended() -> None:
+def test_only_the_end_of_a_turn_that_changed_files_stands_on_a_bar() -> None:
     for state, ground in ((CardState.DONE, "turn"), (CardState.ABORTED, "pill-aborted")):
-        assert draw_turn_end(TurnEndBlock(id="t", words="", state=state), "  ").fill == ground
+        for files in ("a.py +1", ""):
+            drawn = draw_turn_end(TurnEndBlock(id="t", words="Ended", state=state, files=files), "  ")
+            assert drawn[0].fill == (ground if files else "")
+    assert draw_turn_end(TurnEndBlock(id="t", words="", state=CardState.DONE), "  ") == []

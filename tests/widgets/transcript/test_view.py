@@ -76,7 +76,7 @@ async def test_a_conversation_reads_like_this() -> None:
             "\n"
             "  I will look.\n"
             "\n"
-            "✓ read src/app.py:10-12             3 of 120 lines · 0.1 s\n"
+            "✓ read src/app.py:10-12              3 of 120 lines  0.1 s\n"
             "≡ map app.py\n"
             "\n"
             "· Model changed"

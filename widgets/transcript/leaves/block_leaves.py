@@ -102,15 +102,20 @@ def can_expand(block: Block) -> bool:
 
 
 def shows_card_content(block: Block, extent: BlockExtent) -> bool:
-    """Returns whether the card of a tool call shows more than its header at this extent: content, or the reason of a
-    failure."""
-    if isinstance(block, ToolCallBlock) and block.note:
+    """Returns whether a block shows more than one row at this extent and the few lines of a result below it: the
+    content of a card, the reason of a failure, text."""
+    if isinstance(block, ReplyBlock):
+        is_thought = block.state is ReplyState.DONE and not any(
+            isinstance(one, ReplyProse) for one in block.parts
+        )
+        return bool(extent) or not is_thought
+    if not isinstance(block, ToolCallBlock | CustomBlock):
         return True
-    if not isinstance(block, ToolCallBlock | CustomBlock) or not block.card.blocks:
-        return False
     if isinstance(block, CustomBlock):
-        return bool(extent) or block.preview_lines > 0
-    return bool(extent) or (block.state is CardState.FAILED and bool(cards.card_failure_reason(block.card)))
+        return bool(block.card.blocks) and (bool(extent) or block.preview_lines > 0)
+    if extent <= BlockExtent.RESULT:
+        return block.state is CardState.FAILED and bool(cards.card_failure_reason(block.card))
+    return any(map(cards.has_rows, block.card.blocks))
 
 
 def draw_block(block: Block, extent: BlockExtent, *, is_whole: bool = False) -> list[LayoutLeaf]:
@@ -126,7 +131,7 @@ def draw_block(block: Block, extent: BlockExtent, *, is_whole: bool = False) -> 
         case AppNoteBlock():
             return draw_note_block(block)
         case TurnEndBlock():
-            return [draw_turn_end(block, f"{_turn_glyph(block)} ")]
+            return draw_turn_end(block, f"{_turn_glyph(block)} ")
         case _:
             assert_never(block)
 
@@ -134,7 +139,8 @@ def draw_block(block: Block, extent: BlockExtent, *, is_whole: bool = False) -> 
 def _turn_glyph(block: TurnEndBlock) -> str:
     if block.state is CardState.DONE and (block.doubt or block.waiting):
         return NOTE_BLOCK_GLYPHS[AppNoteKind.WARNING] if block.doubt else _WAITING_CARD_GLYPH
-    return CARD_STATE_GLYPHS[block.state]
+    is_plain = block.state is CardState.DONE and not (block.files or block.warning)
+    return " " if is_plain else CARD_STATE_GLYPHS[block.state]
 
 
 def add_side_bar(leaves: list[LayoutLeaf]) -> list[LayoutLeaf]:
@@ -310,12 +316,10 @@ def draw_tool_card(block: ToolCallBlock, extent: BlockExtent, *, is_whole: bool)
     reason = (
         cards.card_failure_reason(card) if state is CardState.FAILED and extent <= BlockExtent.PREVIEW else ""
     )
-    is_told = state in (CardState.DONE, CardState.RUNNING, CardState.ASKED) or block.note
-    word = "" if is_told else _CARD_STATE_WORDS.get(state, str(state))
+    is_told = state in (CardState.DONE, CardState.RUNNING, CardState.ASKED)
+    word = block.word or ("" if is_told else _CARD_STATE_WORDS.get(state, str(state)))
     if state is CardState.FAILED and (reason or extent or card.summary not in ("", CardState.FAILED)):
         word = ""  # the reason says that it failed
-    if block.note and state is CardState.ABORTED:
-        word = "denied"
     summary = "" if card.summary in (state, CardState.FAILED) else card.summary
     doubt = card.doubt if state is CardState.DONE else ""
     is_failed = state is CardState.FAILED
@@ -327,13 +331,12 @@ def draw_tool_card(block: ToolCallBlock, extent: BlockExtent, *, is_whole: bool)
         (doubt, "note-warning"),
         (ending, _CARD_STATE_PILL_STYLES[CardState.FAILED]),
         (summary, key if is_failed else "summary"),
-        (block.timing, "summary"),
     ]
     is_at_work = state is CardState.RUNNING and bool(block.timing)
     mark = (
         (NOTE_BLOCK_GLYPHS[AppNoteKind.WARNING], "note-warning") if doubt else (CARD_STATE_GLYPHS[state], key)
     )
-    top = make_card_header(mark, card, figures, extent, is_at_work=is_at_work)
+    top = make_card_header(mark, card, figures, extent, timing=block.timing, is_at_work=is_at_work)
     if reason:
         return [top, *add_side_bar([LayoutLeaf(clean(reason), key="output")])]
     return [
@@ -372,8 +375,8 @@ def draw_custom_block(block: CustomBlock, extent: BlockExtent, *, is_whole: bool
     )
     card = block.card
     open_hint = block.open_hint if extent is BlockExtent.CLOSED else ""
-    figures = [(word, key), (card.summary, "summary"), (block.timing, "summary"), (open_hint, "summary")]
-    top = make_card_header((CUSTOM_BLOCK_GLYPHS[block.kind], key), card, figures, extent)
+    figures = [(word, key), (card.summary, "summary"), (open_hint, "summary")]
+    top = make_card_header((CUSTOM_BLOCK_GLYPHS[block.kind], key), card, figures, extent, timing=block.timing)
     if extent is BlockExtent.CLOSED:
         return [top, *_closed_preview(block)]
     is_running = block.state is CardState.RUNNING

@@ -22,6 +22,8 @@ MIN_SUBJECT_WRAP_CELLS = 16
 """The minimum width for wrapping a subject."""
 MAX_CARD_HEADER_CELLS = 134
 """The width at which figures are aligned on wider pages: that of a page of 200 columns with its side panel."""
+_TIME_CELLS = len("0.3 s")
+"""The width of the column of times at the right edge; longer times are rare, and reach into the figures before it."""
 _REGEX_SUBJECT_PATTERN = lazy_regex(r"/.*/(?: in | \(|\Z)")
 _AND_MORE_SUFFIX_PATTERN = lazy_regex(r" and \d+ more\Z")
 _COMMAND_LIKE_TEXT_PATTERN = lazy_regex(r" [-/~.\"']|[|&;<>$=]")
@@ -46,6 +48,7 @@ class CardHeader(LayoutLeaf):
         "_is_open",
         "_shown",
         "_subject",
+        "_timing",
         "_title_text",
         "_verb",
         "_wrapped",
@@ -58,17 +61,23 @@ class CardHeader(LayoutLeaf):
         subject: str,
         figures: list[tuple[str, str]],
         *,
+        timing: str,
         verb: str,
         is_open: bool,
         is_at_work: bool,
     ) -> None:
-        """Creates the header from its parts. `verb`: the style of the title."""
+        """Creates the header from its parts. `timing`: how long it took, which follows the figures; `verb`: the style
+        of the title."""
         super().__init__("", link="toggle")
         self._verb = verb
         self._glyph = glyph
         self._title_text = f"{title} " if title and subject else title
         self._subject = subject
+        self._timing = timing
         self._figures = [piece for text, key in figures for piece in _style_figures(text, key)]
+        if timing:
+            between = [(_FIGURE_SEPARATOR, "summary")] if figures else []
+            self._figures += [*between, (timing, "summary")]
         told = "".join(text for text, _ in self._figures)
         self.plain = f"{glyph[0]}{self._title_text}{subject}{_FIGURE_SEPARATOR if told else ''}{told}"
         self._figures_start = len(self.plain) - len(told)
@@ -91,8 +100,11 @@ class CardHeader(LayoutLeaf):
         if self._is_at_work and takes + 2 + self._cell_count(self._figures) > width:
             self._shown = self._figures[:-2]  # without what separates it
         right = self._cell_count(self._shown)
+        is_name_cut = self._name_cells() > width - lead - right - 2
         self._is_below = (
-            right > 0 and takes + 2 + right > width and (fits_alone or right > MAX_CARD_FIGURE_CELLS)
+            right > 0
+            and takes + 2 + right > width
+            and (fits_alone or right > MAX_CARD_FIGURE_CELLS or is_name_cut)
         )
         start = len(self._glyph[0]) + len(self._title_text)
         rows = [(0, start + len(self._subject))]
@@ -106,6 +118,10 @@ class CardHeader(LayoutLeaf):
         else:
             rows[-1] = (rows[-1][0], end)
         return rows
+
+    def _name_cells(self) -> int:
+        """Returns the cells of the last part of a path, with what stands for its beginning; 0 for another subject."""
+        return cells(self._subject.rpartition("/")[2]) + 2 if _is_path(self._subject) else 0
 
     @staticmethod
     def _cell_count(pieces: list[tuple[str, str]]) -> int:
@@ -136,9 +152,25 @@ class CardHeader(LayoutLeaf):
             out.append(StyledPiece(subject, "subject", at, at + len(subject) - 1 if is_cut else end))
         used = sum(cells(piece.text) for piece in out)
         if size and used + 2 + size <= width:
-            out.append(StyledPiece(" " * (max(edge, used + 2 + size) - size - used), "text"))
-            out += self._cut_pieces(right, size, self._figures_start)
+            out += self._figures_up_to(max(edge, used + 2 + size) - used, right)
         return self._fit_pieces(out, width)
+
+    def _figures_up_to(self, room: int, shown: list[tuple[str, str]]) -> list[StyledPiece]:
+        """Returns the figures at the end of the room that is left in the row: in two columns, of which the second is
+        that of the times, or joined where these do not fit."""
+        at, size = self._figures_start, self._cell_count(shown)
+        has_time = bool(self._timing) and shown[-1][0] == self._timing
+        told = shown[:-2] if has_time else shown
+        column = max(_TIME_CELLS, cells(self._timing)) if told else size
+        width = self._cell_count(told) + 2 + column
+        if not told or width + 2 > room:
+            return [StyledPiece(" " * (room - size), "text"), *self._cut_pieces(shown, size, at)]
+        out = [StyledPiece(" " * (room - width), "text"), *self._cut_pieces(told, width, at)]
+        if has_time:
+            start = len(self.plain) - len(self._timing)
+            out.append(StyledPiece(" " * (2 + column - cells(self._timing)), "text"))
+            out.append(StyledPiece(self._timing, "summary", start, start + len(self._timing)))
+        return out
 
     def _continuation_row(self, row: int) -> list[StyledPiece]:
         first, last = self._wrapped[row]
@@ -211,9 +243,11 @@ def make_card_header(
     figures: list[tuple[str, str]],
     extent: BlockExtent,
     *,
+    timing: str = "",
     is_at_work: bool = False,
 ) -> CardHeader:
-    """Creates the header of a card. An open card shows its whole subject, as do commands and code."""
+    """Creates the header of a card. An open card shows its whole subject, as do commands and code. `timing`: how long
+    it took, in a column of its own."""
     joined: list[tuple[str, str]] = []
     is_behind_pill = False
     for said, key in figures:
@@ -229,6 +263,7 @@ def make_card_header(
         _one_line(card.title),
         _subject_line(card.subject),
         joined,
+        timing=timing,
         verb=_CARD_VERB_STYLES.get(card.kind, "title"),
         is_open=extent >= BlockExtent.ALL and not shows_it,
         is_at_work=is_at_work,

@@ -96,6 +96,13 @@ def card_failure_reason(card: Card) -> str:
     return "\n".join(text.strip().split("\n")[:MAX_REASON_LINES])[:MAX_REASON_CHARS]
 
 
+def has_rows(block: Block) -> bool:
+    """Returns whether there is something to draw of a part of a card: a command may have no output."""
+    if isinstance(block, CommandBlock):
+        return bool(block.output.strip()) or "\n" in block.command.strip()
+    return not isinstance(block, TextBlock | MarkdownBlock) or bool(block.text.strip())
+
+
 def draw_card_preview(card: Card) -> list[LayoutLeaf]:
     """Draws the short form of a card's content: its first lines, or the last lines of a command's output."""
     leaves = _draw_blocks(card, card.blocks[:MAX_PREVIEWED_CARD_PARTS], _draw_part_preview)

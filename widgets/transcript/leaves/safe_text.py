@@ -66,14 +66,20 @@ def safe_cut_position(text: str, at: int) -> int:
 
 @lru_cache(256)
 def _row_pattern(width: int) -> re.Pattern[str]:
-    return re.compile(f".{{1,{width}}}(?: +|$)|.{{{width}}}", re.DOTALL)
+    return re.compile(f".{{1,{width}}}(?: +|$)|{_slash_pattern(width)}|.{{{width}}}", re.DOTALL)
+
+
+def _slash_pattern(width: int) -> str:
+    """Returns a pattern for a row that ends with a slash: a path is broken there and not inside a name."""
+    return f".{{{width // 3},{max(width // 3, width - 1)}}}/"
 
 
 @lru_cache(256)
 def _shadow_row_pattern(width: int) -> re.Pattern[str]:
     whole_cell = "(?!\x02)"
     return re.compile(
-        f".{{1,{width}}}{whole_cell}(?: +|$)|.{{{width}}}{whole_cell}|.{{{max(1, width - 1)}}}{whole_cell}|.",
+        f".{{1,{width}}}{whole_cell}(?: +|$)|{_slash_pattern(width)}"
+        f"|.{{{width}}}{whole_cell}|.{{{max(1, width - 1)}}}{whole_cell}|.",
         re.DOTALL,
     )
 
@@ -85,7 +91,7 @@ def wrap_line_into_ranges(line: str, width: int) -> list[tuple[int, int]]:
     """Splits a line into ranges that each fit the width without trailing blanks.
 
     Breaks after blanks; inside a word only if the word is too long for a row, or for the row after
-    the line's indent."""
+    the line's indent: then after a slash, if there is one."""
     width = max(1, width)
     rows = _wrap_without_indent(line, width)
     if len(rows) > 1 and not line[: rows[0][1]].strip(" \t"):
@@ -134,7 +140,7 @@ def _wrap_wide(line: str, width: int) -> list[tuple[int, int]]:
 def _wrap_slowly(line: str, width: int) -> list[tuple[int, int]]:
     rows: list[tuple[int, int]] = []
     start = column = 0
-    after_blank = -1
+    after_blank = after_slash = -1
     spans, _ = split_graphemes(line)
     index = 0
     while index < len(spans):
@@ -148,11 +154,12 @@ def _wrap_slowly(line: str, width: int) -> list[tuple[int, int]]:
             "\t",
         )  # a blank with a joiner is drawn, so it does not count as blank
         if column + size > width and not (is_blank and line[first] == " ") and first > start:
-            cut = after_blank if after_blank > start else first
+            is_path = after_slash > start + width // 3
+            cut = after_blank if after_blank > start else after_slash if is_path else first
             rows.append((start, cut))
             start = cut
             column = 0
-            after_blank = -1
+            after_blank = after_slash = -1
             while index and spans[index - 1][0] >= start:
                 index -= 1
             if spans[index][0] < start:
@@ -161,6 +168,8 @@ def _wrap_slowly(line: str, width: int) -> list[tuple[int, int]]:
         column += size
         if is_blank:
             after_blank = last
+        elif line[first:last] == "/":
+            after_slash = last
         index += 1
     rows.append((start, len(line)))
     return rows
@@ -197,7 +206,8 @@ def cut_end_to_fit(text: str, width: int) -> str:
 
 
 def cut_start_to_fit(text: str, width: int) -> str:
-    """Returns the end of the text that fits, with a leading ellipsis if it is cut; for paths."""
+    """Returns the end of the text that fits, with a leading ellipsis if it is cut; for paths, which are cut before a
+    slash."""
     if cells(text) <= width:
         return text
     if width <= 1:
@@ -205,7 +215,8 @@ def cut_start_to_fit(text: str, width: int) -> str:
     used = 0
     for start, end, size in reversed(split_graphemes(text)[0]):
         if used + size > width - 1:
-            return "…" + text[end:]
+            kept = text[end:]
+            return "…" + kept[max(0, kept.find("/")) :]
         used += size
         del start
     return text

@@ -1,4 +1,5 @@
-"""Draws the end of a turn: a bar with how it ended, what it changed, and what can be done with the changes."""
+"""Draws the end of a turn: of one that changed files as a bar with how it ended, the files, and what can be done with
+them; of any other as a line."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -68,9 +69,13 @@ class TurnEndLeaf(LayoutLeaf):
         return [*self._before(row), *self._shown] if self._shown else super().pieces(row)
 
 
-def draw_turn_end(block: TurnEndBlock, mark: str) -> LayoutLeaf:
+def draw_turn_end(block: TurnEndBlock, mark: str) -> list[LayoutLeaf]:
+    """Draws the end of a turn; nothing if there is nothing to say."""
+    if block.is_blank:
+        return []
     ground = _turn_ground(block)
-    return TurnEndLeaf(_turn_pieces(block), key=ground, fill=ground, mark=mark, mark_key=_words_key(block))
+    key = ground or "dim"
+    return [TurnEndLeaf(_turn_pieces(block), key=key, fill=ground, mark=mark, mark_key=_words_key(block))]
 
 
 def turn_end_text(block: TurnEndBlock) -> str:
@@ -83,41 +88,52 @@ _DROPPED_NAMES, _DROPPED_ACTIONS = 1, 2
 def _turn_pieces(block: TurnEndBlock) -> list[_TurnPiece]:
     """Returns the pieces of the end of a turn with their styles; its actions are links."""
     ground = _turn_ground(block)
-    pieces = [_TurnPiece(block.words, _words_key(block, weight="+b"))]
+    between = _TurnPiece("   ", ground) if ground else _TurnPiece(" · ", "dim")
+    pieces = [_TurnPiece(block.words, _words_key(block, weight="+b" if ground else ""))]
     if block.doubt:
-        pieces += [_TurnPiece("   ", ground), _TurnPiece(clean(block.doubt), f"note-warning|{ground}")]
+        pieces.append(_TurnPiece(f", but {clean(block.doubt)}", _on(ground, "note-warning")))
+    if block.figures:
+        pieces += [between, _TurnPiece(clean(block.figures), _on(ground, "dim"), _DROPPED_NAMES)]
     if block.files:
-        pieces.append(_TurnPiece("   ", ground))
+        pieces.append(between)
         counted = split_diffstat(clean(block.files))
         has_counts = any(piece.kind for piece in counted)
         pieces += [
             _TurnPiece(
                 piece.text.replace(" ", _NO_BREAK_SPACE),
-                f"{piece.kind or 'text'}|{ground}",
+                _on(ground, piece.kind or "text"),
                 _DROPPED_NAMES if has_counts and not piece.kind and piece.text.strip() else 0,
             )
             for piece in counted
         ]
     if block.waiting:
-        pieces += [_TurnPiece("   ", ground), _TurnPiece(clean(block.waiting), f"accent|{ground}")]
+        pieces += [between, _TurnPiece(clean(block.waiting), _on(ground, "accent"))]
     if block.warning:
-        pieces += [_TurnPiece("   ", ground), _TurnPiece(clean(block.warning), f"note-warning|{ground}")]
+        pieces += [between, _TurnPiece(clean(block.warning), _on(ground, "note-warning"))]
     for order, action in enumerate(block.actions, _DROPPED_ACTIONS):
         address = f"@{ACTION_LINK_URL_PREFIX}{action.id}\0"
         words = f"{_NO_BREAK_SPACE}{action.words}".replace(" ", _NO_BREAK_SPACE)
-        pieces.append(_TurnPiece("   ", ground, order))
-        pieces.append(_TurnPiece(action.key, f"{address}accent|{ground}", order))
-        pieces.append(_TurnPiece(words, f"{address}text|{ground}", order))
+        pieces.append(between._replace(dropped=order))
+        pieces.append(_TurnPiece(action.key, address + _on(ground, "accent"), order))
+        pieces.append(_TurnPiece(words, address + _on(ground, "text"), order))
     return pieces
 
 
+def _on(ground: str, style: str) -> str:
+    return f"{style}|{ground}" if ground else style
+
+
 def _turn_ground(block: TurnEndBlock) -> str:
-    """Returns the background colour for the end of a turn; a warning colour if its end is in doubt."""
+    """Returns the background colour for the end of a turn that changed files; a warning colour if its end is in doubt.
+    Empty for one without changes."""
+    if not (block.files or block.warning):
+        return ""
     return "pill-aborted" if block.doubt else _TURN_BACKGROUND_BY_STATE.get(block.state, "turn")
 
 
 def _words_key(block: TurnEndBlock, weight: str = "") -> str:
-    style = f"state-{block.state}"
+    style, ground = f"state-{block.state}", _turn_ground(block)
     if block.state is CardState.DONE:
-        style = "note-warning" if block.doubt else "accent" if block.waiting else style
-    return f"{style}{weight}|{_turn_ground(block)}"
+        plain = style if ground else "dim"
+        style = "note-warning" if block.doubt else "accent" if block.waiting else plain
+    return _on(ground, style + weight)

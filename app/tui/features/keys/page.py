@@ -24,6 +24,7 @@ _PLAIN_KEY_BY_ACTION = {
     "app.permissions.cycle": "press it twice",
 }
 """What to press for actions that allow something, where Alt with a letter may be an Escape and that letter."""
+_SCROLL_BAR_LEGEND = "in the scroll bar: ▐ prompt · ◆ match"
 
 
 class KeysAndCommandsPage(msgspec.Struct, frozen=True):
@@ -49,7 +50,7 @@ class KeysAndCommandsPage(msgspec.Struct, frozen=True):
         while True:
             rows = self._key_rows()
             problems = sum(1 for row in rows if row.problem)
-            note = note or (f"{problems} conflicts" if problems else "")
+            note = note or (f"{problems} conflicts" if problems else _SCROLL_BAR_LEGEND)
             picked: PickerResult | None = await self.ask(key_bindings_screen(rows, note=note, current=at))
             if picked is None:
                 return

@@ -93,6 +93,7 @@ class RequestedFormPage(msgspec.Struct, frozen=True):
     async def _confirm(self, form: UserForm, text: str, *, yes: str, no: str) -> FormAnswers:
         rows = (ListRow(id="decline", title=no), ListRow(id="accept", title=yes))
         screen = QuestionScreen(form.title, text, rows, grace=FORM_KEY_GRACE_SECONDS, clock=self.clock)
+        screen.add_class("card")
         row: ListRow | None = await self.ask(screen)
         return None if row is None else {} if row.id == "accept" else "decline"
 
@@ -167,6 +168,7 @@ class RequestedFormPage(msgspec.Struct, frozen=True):
         while True:
             rows = _choice_rows(field, (before,))
             screen = QuestionScreen(title, _agent_text(text), rows, grace=grace, clock=self.clock)
+            screen.add_class("card")
             row: ListRow | None = await self.ask(screen)
             if row is None or row.id != OTHER_ANSWER_ROW_TEXT:
                 return row.id if row is not None else None

@@ -58,6 +58,7 @@ class _AskedScreen(PickerScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self.add_class("card")
         self.query_one("#message", Preview).show(self.asked_text)
 
     def hints(self) -> list[KeyHint]:

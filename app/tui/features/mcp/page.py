@@ -361,7 +361,7 @@ def _home_relative(path: str) -> str:
 
 def _tool_row(tool: ToolView) -> ListRow:
     says = ["declared read-only"] if tool.says_read_only else []
-    says += ["declared destructive"] if tool.says_destructive else []
+    says += ["declared dangerous"] if tool.says_destructive else []
     return ListRow(
         id=tool.name,
         title=tool.name,

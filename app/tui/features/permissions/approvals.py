@@ -309,6 +309,10 @@ class ApprovalQuestionQueue(msgspec.Struct):
             return True
         return self.bar.move_cursor_to_named_answer(text)
 
+    def leaves_text_to_the_agent(self) -> bool:
+        """Returns whether the editor has a text that is no answer to the open question."""
+        return not (self.editor.model.is_blank or self.bar.asks_reason)
+
     def screen_resized(self) -> None:
         """Lays an open approval question out again for the terminal's new height."""
         if self._next_question is not None:

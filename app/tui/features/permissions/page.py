@@ -25,6 +25,8 @@ _RULE_ORIGIN_LABELS = {
     "project": "the project",
 }
 _CALL_RISK_TONES: dict[str, RowTone] = {"safe": "success", "contained": "warning", "forbidden": "error"}
+_RISK_WORDS = {"forbidden": "dangerous"}
+"""What a risk is called on the screen, where that is not its name in rules and files."""
 _MAX_SHOWN_DECISIONS = 20
 _MAX_TOOL_NAME_CELLS = 12
 
@@ -104,7 +106,7 @@ class PermissionsPage:
                 ListRow(
                     id=f"past:{number}",
                     title=f"{fit_text_to_cells(one.tool, tool_cells)}  {text}",
-                    lead_word=f"{verdict.risk:<9}  ",
+                    lead_word=f"{_RISK_WORDS.get(verdict.risk, verdict.risk):<9}  ",
                     lead_tone=_CALL_RISK_TONES.get(verdict.risk, "muted"),
                     right=f"{one.outcome}, {one.decided_by}",
                     right_tone="error" if one.outcome == "refused" else "success",

@@ -102,6 +102,11 @@ class AppActionsFeature(TuiFeature[AppActionsPage]):
             run=lambda page, text: page.run_session_command("review", what=text),
         ),
         SlashCommand(
+            name="tour",
+            help="a tour of bayou, page by page",
+            run=lambda page, _: page.continue_tour(),
+        ),
+        SlashCommand(
             name="reload",
             help="reload extensions, skills, keys, themes",
             run=lambda page, _: page.reload_files(),

@@ -67,6 +67,16 @@ class AppActionsPage:
 
         return await COMMANDS[name](self.screen.session, **given)
 
+    async def continue_tour(self) -> None:
+        """Asks the offline guide for the next page of its tour; with another model says how to get the guide."""
+        from app.providers.offline.answers import next_tour_request  # noqa: PLC0415  (the first paint needs none)
+
+        session = self.screen.session
+        if session.model is None or session.model.api != "offline":
+            self.screen.show_message("The offline guide gives the tour: /model offline/guide, then /tour.")
+            return
+        await session.prompt(next_tour_request(session.messages), while_running="follow_up")
+
     async def reload_files(self) -> None:
         """Reads all of the user's and the project's files again: settings, extensions, context, prompts, skills and
         keys."""

@@ -10,7 +10,12 @@ from app.engine.session import Session
 from app.tui.features.context.context_groups import CONTEXT_GROUPS
 from app.tui.features.todos.todo_list import TODO_STATE_GLYPHS, TODO_STATE_TONES, todo_state
 from app.tui.page_protocols import KeyLabel
-from app.undo.file_history import count_file_changes, entry_has_file_changes, title_of_prompt_message
+from app.undo.file_history import (
+    count_file_changes,
+    entry_has_file_changes,
+    restore_by_undone_entry,
+    title_of_prompt_message,
+)
 from app.values.content import text_of
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import UserMessage
@@ -45,15 +50,16 @@ _SIDE_PANEL_KEYS = (
 )
 
 
-def prompts_side_section(path: Iterable[Entry]) -> SidePanelSection | None:
-    """Returns the side panel's section with the conversation's prompts and what each changed in files; None if there
-    are none. A single prompt has no counts, because another section shows them."""
+def prompts_side_section(path: Sequence[Entry]) -> SidePanelSection | None:
+    """Returns the side panel's section with the conversation's prompts and what each changed in files, without what is
+    undone; None if there are none. A single prompt has no counts, because another section shows them."""
+    undone = restore_by_undone_entry(path)
     found: list[tuple[str, list[Entry]]] = []
     for entry in path:
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
             typed = review_command_of_prompt(text_of(entry.message.content))
             found.append((typed or title_of_prompt_message(entry.message), []))
-        elif found and entry_has_file_changes(entry):
+        elif found and entry_has_file_changes(entry) and entry.id not in undone:
             found[-1][1].append(entry)
     last = len(found) - 1
     rows: list[SidePanelRow] = []

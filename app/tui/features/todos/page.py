@@ -19,13 +19,17 @@ from app.tui.features.todos.todo_list import TODO_STATE_GLYPHS, TODO_STATE_TONES
 from app.tui.page_protocols import AskOnScreen, NotifyWaiting, ShowMessage
 from app.values.events import PlanProposed, QuestionAsked
 from app.values.todos import Phases, TodoItem, TodoStatus, count_closed_todos, todo_items_of_phases
-from widgets.lists.list_rows import ListRow
+from widgets.key_labels import key_label
+from widgets.lists.list_rows import ListRow, RowBadge
+from widgets.lists.row_filter import MatchedListRow
+from widgets.lists.row_list import RowList
+from widgets.row_builder import cells
 from widgets.screens.block import SingleBlockTranscript
 from widgets.screens.dialogs import TextEditScreen, TextInputDialog
 from widgets.screens.picker import PickerAction, PickerResult, PickerScreen, picker_bindings
-from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
+from widgets.screens.screen_parts import KeyHint, KeyHints, QuestionEdge, RuleTitle
 from widgets.status.input_guard import QuestionInputGuard
-from widgets.textual_internals import ClosableModalScreen
+from widgets.textual_internals import ClosableModalScreen, app_keymap
 from widgets.transcript.transcript_blocks import AppNoteKind, ReplyBlock, ReplyProse
 
 
@@ -202,48 +206,60 @@ def _progress_text(phases: Phases) -> str:
 # Plans
 
 PlanAnswer = Literal["accept", "edit", "remark", "stay"]
+_PLAN_ANSWERS: tuple[tuple[PlanAnswer, str, str, str], ...] = (
+    ("accept", "Accept and begin", "app.plan.accept", "y"),
+    ("edit", "Edit, then accept…", "app.plan.edit", "e"),
+    ("remark", "Request changes…", "app.plan.remark", "r"),
+    ("stay", "Stay in plan mode", "app.plan.stay", "Escape"),
+)
+"""The answers to a plan: what each is called, its key's action, and the usual key."""
+_MOVING_KEYS = ("up", "down", "pageup", "pagedown")
 _PLAN_SCREEN_VISIBLE_POLL_SECONDS = 0.2
 
 
 class ProposedPlanScreen(ClosableModalScreen[PlanAnswer | None]):
-    """The screen that shows a plan proposed by the agent, to accept it, edit it or request changes."""
+    """The question whether a plan proposed by the agent is accepted: the plan, and the answers below it."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "answer('accept')", "Accept", show=False, id="app.plan.accept"),
+        Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
+        Binding("y", "answer('accept')", "Accept", show=False, id="app.plan.accept"),
         Binding("e", "answer('edit')", "Edit", show=False, id="app.plan.edit"),
         Binding("r", "answer('remark')", "Request changes", show=False, id="app.plan.remark"),
         Binding("escape", "answer('stay')", "Stay", show=False, id="app.plan.stay"),
-        Binding("up,k", "scroll(-1)", "Up", show=False, id="tui.select.up"),
-        Binding("down,j", "scroll(1)", "Down", show=False, id="tui.select.down"),
+        Binding("up,k", "move(-1)", "Up", show=False, id="tui.select.up"),
+        Binding("down,j", "move(1)", "Down", show=False, id="tui.select.down"),
         Binding("pageup,b", "page(-1)", "Page up", show=False, id="tui.select.pageUp"),
         Binding("pagedown,space", "page(1)", "Page down", show=False, id="tui.select.pageDown"),
     ]
 
     def __init__(self, title: str, plan: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(classes="full-height")
+        super().__init__(classes="full-height question card")
         self._heading = title
         self._clock = clock
         self._input_guard = QuestionInputGuard()
+        self._answers = RowList(title_cells=max(cells(words) for _, words, _, _ in _PLAN_ANSWERS), id="rows")
+        self._answers.styles.height = len(_PLAN_ANSWERS)
         self.transcript = SingleBlockTranscript(ReplyBlock(id="plan", parts=(ReplyProse(text=plan),)))
         self.transcript.can_focus = False
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield RuleTitle(self._heading, "", id="title")
+            yield QuestionEdge()
+            yield RuleTitle("Accept this plan?", self._heading, indent=0, id="title")
             yield self.transcript
+            yield self._answers
             yield KeyHints(
                 (
-                    KeyHint("enter", "accept", 9, "app.plan.accept"),
-                    KeyHint("e", "edit", 8, "app.plan.edit"),
-                    KeyHint("r", "request changes", 8, "app.plan.remark"),
-                    KeyHint("up/down", "scroll", 4, "tui.select.up/tui.select.down"),
-                    KeyHint("escape", "stay in plan mode", 9, "app.plan.stay"),
+                    KeyHint("enter", "choose", 9, "tui.select.confirm"),
+                    KeyHint(f"1-{len(_PLAN_ANSWERS)}", "pick", 7),
+                    KeyHint("pageup/pagedown", "scroll", 6, "tui.select.pageUp/tui.select.pageDown"),
                 ),
                 id="keys",
             )
 
     def on_mount(self) -> None:
+        self._answers.show_rows(self._answer_rows())
         self._input_guard.note_shown(self._clock())
         self.set_interval(_PLAN_SCREEN_VISIBLE_POLL_SECONDS, self.start_ignoring_keys_when_visible)
 
@@ -254,18 +270,44 @@ class ProposedPlanScreen(ClosableModalScreen[PlanAnswer | None]):
     def on_key(self, event: events.Key) -> None:
         """Ignores a key that came so early that it was meant for the editor."""
         now = self._clock()
+        if event.key in _MOVING_KEYS and self._input_guard.is_armed(now):
+            return  # it decides nothing, and the Enter behind it answers at once
         self._input_guard.note_key_press(now)
         if event.is_printable and not (self._input_guard.was_armed and event.key in self.active_bindings):
             self._input_guard.note_letter(now)
-        if not self._input_guard.was_armed:
+        is_number = event.key.isdigit() and 1 <= int(event.key) <= len(_PLAN_ANSWERS)
+        if not self._input_guard.was_armed or is_number:
             event.stop()
             event.prevent_default()
+        if self._input_guard.was_armed and is_number:
+            self.dismiss(_PLAN_ANSWERS[int(event.key) - 1][0])
+
+    def _answer_rows(self) -> list[MatchedListRow]:
+        keys = app_keymap(self.app)
+        return [
+            MatchedListRow(
+                ListRow(
+                    id=answer,
+                    title=words,
+                    prefix=f"{number}  ",
+                    badges=(RowBadge(text=key_label(keys, action, usual), tone="accent"),),
+                )
+            )
+            for number, (answer, words, action, usual) in enumerate(_PLAN_ANSWERS, 1)
+        ]
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        event.stop()
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        self.dismiss(_PLAN_ANSWERS[max(0, self._answers.index)][0])
+
+    def action_move(self, delta: int) -> None:
+        self._answers.action_move(delta)
 
     def action_answer(self, deed: PlanAnswer) -> None:
         self.dismiss(deed)
-
-    def action_scroll(self, rows: int) -> None:
-        self.transcript.viewport.scroll_by(rows)
 
     def action_page(self, pages: int) -> None:
         self.transcript.keyboard.page(pages)

@@ -48,8 +48,8 @@ else:
 OUTLINED = """
 from pathlib import Path
 from tools.filemap.ctags_outline import outline_with_ctags
-from tools.filemap.map_deadline import Deadline
-print([one.name for one in outline_with_ctags(Path("a.own"), 1, Deadline(10))[1]])
+from tools.filemap.map_deadline import MapDeadline
+print([one.name for one in outline_with_ctags(Path("a.own"), 1, MapDeadline(10))[1]])
 """
 
 

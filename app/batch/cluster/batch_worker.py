@@ -56,7 +56,7 @@ _DASK_STATES_OF_ABANDONED_TASKS = frozenset(("cancelled", "released", "forgotten
 
 
 async def carry_out(data: bytes) -> bytes:
-    """Carries out the run of an `RunOrder`; returns its `EndedRunResult`."""
+    """Carries out the run of a `RunOrder`; returns its `EndedRunResult`."""
     order = msgspec.msgpack.decode(data, type=RunOrder)
     part = await _batch_worker_on(get_worker(), order.batch)
     return await part.carry_out(order)

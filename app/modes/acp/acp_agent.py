@@ -283,7 +283,7 @@ def _opened_session(living: "AcpSession", session_id: str | None = None) -> Open
 
 
 def _server_entries(request: NewSessionParams | OpenSessionParams) -> dict[str, dict[str, Any]]:
-    """Returns the client's MCP servers by name, as entries of a configuration file. Raises a `AcpRequestError`
+    """Returns the client's MCP servers by name, as entries of a configuration file. Raises an `AcpRequestError`
     for a kind that bayou does not offer."""
     return {server.name: _server_entry(server) for server in request.mcp_servers or ()}
 

@@ -290,7 +290,7 @@ class AcpSession:
         return self._prompt_end(await self._outcomes[key])
 
     def _delivery_mode(self, asked: object) -> Delivery:
-        """Returns how a prompt during a run is delivered. Raises a `AcpRequestError` if such prompts are refused."""
+        """Returns how a prompt during a run is delivered. Raises an `AcpRequestError` if such prompts are refused."""
         if not self._outcomes:
             # A run that began by itself: the person means what it does now.
             return "steer" if self.session.is_running else "follow_up"
@@ -320,7 +320,7 @@ class AcpSession:
             self._updates.send_bayou_message(str(problem))
 
     def _prompt_end(self, result: PromptResult) -> PromptRequestResult:
-        """Returns how a prompt ended. Raises a `AcpRequestError` for a failed one, so that no client shows an empty
+        """Returns how a prompt ended. Raises an `AcpRequestError` for a failed one, so that no client shows an empty
         turn as a success."""
         self._joined.flush()
         if result.status == "aborted":

@@ -71,7 +71,7 @@ def session_options(session: Session) -> list[SessionConfigOption]:
 
 
 async def set_option(session: Session, option: str, value: object) -> None:
-    """Sets an option. Raises a `AcpRequestError` or `UserError` with the reason."""
+    """Sets an option. Raises an `AcpRequestError` or `UserError` with the reason."""
     if not isinstance(value, str):
         raise make_invalid_params_error(f"the value of option {option} must be a string")
     match option:

@@ -28,7 +28,7 @@ class PromptContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prompt_content_from_blocks(blocks: Sequence[PromptBlock]) -> PromptContent:
-    """Returns the text and images of a prompt. Raises a `AcpRequestError` for content that cannot be sent."""
+    """Returns the text and images of a prompt. Raises an `AcpRequestError` for content that cannot be sent."""
     pieces: list[str] = []
     images: list[Image] = []
     for block in blocks:

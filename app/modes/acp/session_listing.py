@@ -56,7 +56,7 @@ async def list_session_page(
 def find_session_file_in_folder(
     options: CommandLineOptions, paths: BayouPaths, session_id: str, cwd: Path
 ) -> Path:
-    """Returns the file of a session that belongs to this folder. Raises a `AcpRequestError`."""
+    """Returns the file of a session that belongs to this folder. Raises an `AcpRequestError`."""
     file = find_acp_session_file(options, paths, session_id)
     header = read_session_header_or_none(file)
     if header is not None:
@@ -65,7 +65,7 @@ def find_session_file_in_folder(
 
 
 def require_session_folder(session_id: str, own: str, cwd: Path) -> None:
-    """Raises a `AcpRequestError` if a session does not belong to the folder that the client names."""
+    """Raises an `AcpRequestError` if a session does not belong to the folder that the client names."""
     if not is_same_working_folder(own, cwd):
         raise make_request_error(
             INVALID_PARAMS,
@@ -75,7 +75,7 @@ def require_session_folder(session_id: str, own: str, cwd: Path) -> None:
 
 
 def find_acp_session_file(options: CommandLineOptions, paths: BayouPaths, session_id: str) -> Path:
-    """Returns the file of the session with exactly this id. Raises a `AcpRequestError`."""
+    """Returns the file of the session with exactly this id. Raises an `AcpRequestError`."""
     if not session_id or not session_id.replace("-", "").replace("_", "").replace(".", "").isalnum():
         raise _unknown_session_error(session_id)
     try:
@@ -89,7 +89,7 @@ def find_acp_session_file(options: CommandLineOptions, paths: BayouPaths, sessio
 
 
 async def delete_client_session(options: CommandLineOptions, paths: BayouPaths, session_id: str) -> None:
-    """Moves a session to the trash. Raises a `AcpRequestError`, or `SessionError` while another program writes it."""
+    """Moves a session to the trash. Raises an `AcpRequestError`, or `SessionError` while another program writes it."""
     file = await asyncio.to_thread(find_acp_session_file, options, paths, session_id)
     await asyncio.to_thread(move_session_to_trash, file, folder_of_all_sessions(options, paths))
 

@@ -1546,7 +1546,7 @@ class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", 
     plan: PlanProposed | None = None
     """The proposed plan, if the question is whether a plan is accepted; None otherwise."""
     form: Any = msgspec.field(name=PRIVATE_PREFIX + "form", default=None)
-    """The form that the question belongs to (an `UserForm`), for user interfaces that show all its fields at once;
+    """The form that the question belongs to (a `UserForm`), for user interfaces that show all its fields at once;
     others ask field by field."""
     answer: Any = msgspec.field(name=PRIVATE_PREFIX + "answer", default=None)
     """The future on which the user interface sets the answer (an `asyncio.Future`); None when no answer is awaited."""

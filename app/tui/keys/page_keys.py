@@ -19,7 +19,7 @@ class PageKey(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     """The action's id in `keybindings.json`."""
     keys: str
     run_key_action: Callable[[P], object]
-    """The function of the key. An awaitable result runs as a background task, and an `UserError` is
+    """The function of the key. An awaitable result runs as a background task, and a `UserError` is
     shown to the user."""
     help: str = ""
     session_command: str = ""

@@ -12,7 +12,7 @@ from app.agent.tool_results import (
     SKIPPED_TOOL_RESULT_TEXT,
 )
 from app.providers.scripted import ScriptedAnswer, call, say
-from app.tui.features.side.side_panel_sections import prompt_section
+from app.tui.features.side.side_panel_sections import prompts_side_section
 from app.tui.transcript.message_blocks import add_turn_end
 from app.tui.transcript.turn_end import TurnEndCollector
 from app.undo.change_records import (
@@ -119,7 +119,7 @@ async def test_an_undo_marks_its_turn_and_gives_the_keys_to_the_turn_that_is_nex
             await pilot.press("enter")
             await app.settling_until(pilot, lambda expected=expected: lines(app) == expected)
             assert [end.words for end in ends(app)] == ["Done", "Undone" if step == "undo" else "Done"]
-            prompts = prompt_section(app.session.log.path_to())
+            prompts = prompts_side_section(app.session.log.path_to())
             assert prompts is not None, "the side panel counts no undone changes"
             kept = () if step == "undo" else (("+1", "success"),)
             assert [row.figures for row in prompts.rows] == [(("+1", "success"),), kept]

@@ -63,6 +63,7 @@ _GIT_SUMMARY_OPTION: Final = lazy_regex(
 )
 _GIT_HEAD_REVISION: Final = lazy_regex(r"HEAD[\^~\d]*")
 """Matches what is certainly a commit. A tag or a number may also be a file's content, which `git show` prints."""
+_GIT_HEAD_RANGE: Final = lazy_regex(r"HEAD[\^~\d]*(?:\.\.\.?HEAD[\^~\d]*)?")
 _SED_LINE_ADDRESS = r"(?:\d+|\$)"
 _PLAIN_PROGRAM_OPTIONS: Final = {
     name: row
@@ -211,6 +212,8 @@ def _shows_unnamed_files(name: str, words: Sequence[str], ground: PathEffectJudg
         return shows
     place = ground.place
     files = words[words.index("--") + 1 :] if "--" in words else named
+    if name == "git:diff" and not all(map(_GIT_HEAD_RANGE.fullmatch, _revisions_of(words, named, ground))):
+        return True  # the id of a file's contents is compared as it is, and paths do not limit it
     paths = [path for word in files for path in ground.possible_absolute_paths(word)]
     others = [path for path in paths if not place.is_regular_file(path)]
     # Without `--` the others are revisions, unless they exist.
@@ -218,6 +221,15 @@ def _shows_unnamed_files(name: str, words: Sequence[str], ground: PathEffectJudg
         "--" in words or place.path_exists(path) for path in others
     )
     return shows and not is_limited
+
+
+def _revisions_of(words: Sequence[str], named: Sequence[str], ground: PathEffectJudge) -> Sequence[str]:
+    """Returns the operands of `git diff` that name no file of the workspace."""
+    if "--" in words:
+        return [word for word in words[: words.index("--")] if not word.startswith("-")]
+    return [
+        word for word in named if not any(map(ground.place.path_exists, ground.possible_absolute_paths(word)))
+    ]
 
 
 def _shows_content(options: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 
 from tools.text_sanitizing import escape_controls
 from tools.tool_definition import Tool, ToolError
-from tools.tool_result_values import JsonValue
+from tools.tool_result_values import Json
 
 _MAX_QUOTED_ARGUMENT_CHARS: Final = 2_000
 
@@ -42,7 +42,7 @@ def _is_declared_argument(node: dict[str, Any]) -> bool:
     return "undeclared" not in node
 
 
-def _inline_references(node: JsonValue, components: dict[str, Any]) -> Any:
+def _inline_references(node: Json, components: dict[str, Any]) -> Any:
     if isinstance(node, list):
         return [_inline_references(item, components) for item in node]
     if not isinstance(node, dict):
@@ -71,13 +71,13 @@ def _remove_null_type(node: dict[str, Any]) -> dict[str, Any]:
     return {**node, "anyOf": rest}
 
 
-def validate_tool_arguments(tool: Tool, raw: JsonValue) -> Any:
+def validate_tool_arguments(tool: Tool, raw: Json) -> Any:
     """Converts the raw arguments of a model to the tool's schema: a struct of `tool.arguments` if that is set,
     otherwise a dict. Raises `ToolArgumentsError` with a message for the model."""
     return convert_to_arguments_struct(tool, normalise_tool_arguments(tool, raw))
 
 
-def normalise_tool_arguments(tool: Tool, raw: JsonValue) -> dict[str, Any]:
+def normalise_tool_arguments(tool: Tool, raw: Json) -> dict[str, Any]:
     """Returns the arguments as the tool will get them: the tool's own names, each value of the type in its schema.
 
     Hooks, the permission gate, masks and the tool itself read this one value."""
@@ -119,7 +119,7 @@ def _forbid_unknown_arguments(tool: Tool) -> dict[str, Any]:
     )
 
 
-def _forbid_extra_properties(node: JsonValue) -> Any:
+def _forbid_extra_properties(node: Json) -> Any:
     if isinstance(node, list):
         return [_forbid_extra_properties(item) for item in node]
     if not isinstance(node, dict):
@@ -130,7 +130,7 @@ def _forbid_extra_properties(node: JsonValue) -> Any:
     return out
 
 
-def _format_arguments_error(name: str, problems: list[tuple[str, str]], raw: JsonValue) -> str:
+def _format_arguments_error(name: str, problems: list[tuple[str, str]], raw: Json) -> str:
     lines = "\n".join(f"  - {path}: {problem}" for path, problem in problems)
     try:
         received = json.dumps(raw, indent=2, ensure_ascii=False, default=repr)
@@ -143,14 +143,12 @@ def _format_arguments_error(name: str, problems: list[tuple[str, str]], raw: Jso
     )
 
 
-def _coerce_value(
-    value: JsonValue, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]
-) -> Any:
+def _coerce_value(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
     """Converts a value to the type that its JSON Schema demands, or records a problem."""
-    options: JsonValue = schema.get("anyOf") or schema.get("oneOf")
+    options: Json = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, list):
         return _coerce_one_of(value, options, path, problems)
-    wanted: JsonValue = schema.get("type")
+    wanted: Json = schema.get("type")
     if isinstance(wanted, list):
         return _coerce_one_of(value, [{**schema, "type": kind} for kind in wanted], path, problems)
     if wanted == "object" or (wanted is None and "properties" in schema):
@@ -163,7 +161,7 @@ def _coerce_value(
 
 
 def _coerce_one_of(
-    value: JsonValue, options: list[dict[str, Any]], path: str, problems: list[tuple[str, str]]
+    value: Json, options: list[dict[str, Any]], path: str, problems: list[tuple[str, str]]
 ) -> Any:
     first: list[tuple[str, str]] = []
     for option in options:
@@ -183,9 +181,7 @@ def _coerce_one_of(
     return value
 
 
-def _coerce_object(
-    value: JsonValue, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]
-) -> Any:
+def _coerce_object(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
     if isinstance(value, str):
         value = _parse_json_text(value, dict)
     if not isinstance(value, dict):
@@ -193,7 +189,7 @@ def _coerce_object(
         return value
     properties: dict[str, Any] = schema.get("properties") or {}
     required: list[str] = schema.get("required") or []
-    others: JsonValue = schema.get("additionalProperties", True)
+    others: Json = schema.get("additionalProperties", True)
     out: dict[str, Any] = {}
     for key, item in value.items():
         where = f"{path}.{key}" if path else key
@@ -223,18 +219,18 @@ def _format_unknown_argument(key: str, given: dict[str, Any], properties: dict[s
 
 
 def _coerce_array(
-    value: JsonValue | tuple[Any, ...], schema: dict[str, Any], path: str, problems: list[tuple[str, str]]
+    value: Json | tuple[Any, ...], schema: dict[str, Any], path: str, problems: list[tuple[str, str]]
 ) -> Any:
     if isinstance(value, str):
         value = _parse_json_text(value, list)
-    given: list[JsonValue] = list(value) if isinstance(value, list | tuple) else [value]
+    given: list[Json] = list(value) if isinstance(value, list | tuple) else [value]
     items: dict[str, Any] = schema.get("items") or {}
     if len(given) < schema.get("minItems", 0):
         problems.append((path, f"needs at least {schema['minItems']}"))
     return [_coerce_value(item, items, f"{path}.{number}", problems) for number, item in enumerate(given)]
 
 
-def _coerce_scalar(value: JsonValue, wanted: JsonValue, path: str, problems: list[tuple[str, str]]) -> Any:
+def _coerce_scalar(value: Json, wanted: Json, path: str, problems: list[tuple[str, str]]) -> Any:
     if wanted is None or _has_json_type(value, wanted):
         return value
     fitted: Any = None
@@ -259,7 +255,7 @@ def _coerce_scalar(value: JsonValue, wanted: JsonValue, path: str, problems: lis
     return fitted
 
 
-def _parse_number(value: JsonValue, *, whole: bool) -> int | float | None:
+def _parse_number(value: Json, *, whole: bool) -> int | float | None:
     if isinstance(value, list) and len(value) == 1:
         return None if isinstance(value[0], list) else _parse_number(value[0], whole=whole)
     if isinstance(value, bool):
@@ -276,7 +272,7 @@ def _parse_number(value: JsonValue, *, whole: bool) -> int | float | None:
     return value
 
 
-def _parse_boolean(value: JsonValue) -> bool | None:
+def _parse_boolean(value: Json) -> bool | None:
     if isinstance(value, str):
         return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(
             value.lower()
@@ -284,10 +280,8 @@ def _parse_boolean(value: JsonValue) -> bool | None:
     return bool(value) if isinstance(value, int) and value in (0, 1) else None
 
 
-def _check_limits(
-    value: JsonValue, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]
-) -> None:
-    choices: JsonValue = schema.get("enum")
+def _check_limits(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> None:
+    choices: Json = schema.get("enum")
     if isinstance(choices, list) and value not in choices:
         problems.append((path, f"must be one of {', '.join(map(str, choices))}"))
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -309,7 +303,7 @@ def _parse_json_text(text: str, kind: type) -> Any:
 
 
 def _allows_null(schema: dict[str, Any]) -> bool:
-    kinds: JsonValue = schema.get("type")
+    kinds: Json = schema.get("type")
     if kinds == "null" or (isinstance(kinds, list) and "null" in kinds):
         return True
     return any(option.get("type") == "null" for option in schema.get("anyOf") or ())
@@ -333,7 +327,7 @@ _WORDS_FOR_JSON_TYPE: Final = {
 }
 
 
-def _has_json_type(value: JsonValue, wanted: JsonValue) -> bool:
+def _has_json_type(value: Json, wanted: Json) -> bool:
     kind = _PYTHON_TYPE_BY_JSON_TYPE.get(wanted) if isinstance(wanted, str) else None
     if kind is None:
         return False
@@ -342,7 +336,7 @@ def _has_json_type(value: JsonValue, wanted: JsonValue) -> bool:
     return isinstance(value, kind)
 
 
-def _json_type_name(value: JsonValue) -> str:
+def _json_type_name(value: Json) -> str:
     for word, kind in _PYTHON_TYPE_BY_JSON_TYPE.items():
         if _has_json_type(value, word) and kind is not dict:
             return {"null": "null", "array": "a list", "boolean": "true or false"}.get(word, f"a {word}")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from tools.lazy_patterns import lazy_regex
-from tools.tool_result_values import JsonValue
+from tools.tool_result_values import Json
 
 _STRING_RUN_PATTERN: Final = lazy_regex(r'(?:[^"\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
 _SCALAR_PATTERN: Final = lazy_regex(r"[^\s,\]}:\"\[{]*+")
@@ -74,7 +74,7 @@ class StreamedJsonParser:
         name = self._open_containers[0][1]
         if len(self._open_containers) == 1 and (self._is_reading_name or self._state in ("behind", "name")):
             return out
-        value: JsonValue = out.pop(name, None)
+        value: Json = out.pop(name, None)
         if len(self._open_containers) > 1 and isinstance(value, list):
             is_arriving = len(self._open_containers) > 2 or (
                 self._state == "text" and self._has_partial_value

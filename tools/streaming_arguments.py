@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools.text_sanitizing import one_line
-from tools.tool_result_values import JsonValue
+from tools.tool_result_values import Json
 
 
 def first_text_argument(arguments: Mapping[str, Any], *names: str) -> str:
@@ -34,7 +34,7 @@ def number_argument(arguments: Mapping[str, Any], name: str) -> int | None:
 
 def number_in_result_details(details: Mapping[str, Any] | None, *keys: str) -> int | None:
     """Returns a number at a path of keys in the stored details of a tool result; None if it is missing."""
-    node: JsonValue | Mapping[str, Any] = details
+    node: Json | Mapping[str, Any] = details
     for key in keys:
         node = node.get(key) if isinstance(node, Mapping) else None
     return node if isinstance(node, int) and not isinstance(node, bool) else None

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-JsonValue = dict[str, Any] | list[Any] | str | int | float | None
+Json = dict[str, Any] | list[Any] | str | int | float | None
 """A decoded JSON value: stored details, arguments of tool calls, content of JSON files."""
 
 

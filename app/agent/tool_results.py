@@ -8,7 +8,7 @@ from app.values.codec import encode_json
 from app.values.content import Image, Text, ToolCall, UserContent, text_of
 from app.values.events import ToolOutcome
 from app.values.messages import ToolResultMessage
-from tools.tool_result_values import ImagePart, JsonValue, TextPart, ToolResult, text_result
+from tools.tool_result_values import ImagePart, Json, TextPart, ToolResult, text_result
 
 ABORTED_TOOL_RESULT_TEXT = "Operation aborted"
 SKIPPED_TOOL_RESULT_TEXT = "Skipped due to queued user message."
@@ -31,7 +31,7 @@ def unknown_tool_result(name: str, known: tuple[str, ...], why: str = "") -> Too
 
 def is_result_of_stopped_call(message: ToolResultMessage) -> bool:
     """Returns whether the user stopped the call, before it ran or while it ran."""
-    details: JsonValue = message.details
+    details: Json = message.details
     if isinstance(details, dict) and details.get("aborted") is True:
         return True
     return message.is_error and text_of(message.content) == ABORTED_TOOL_RESULT_TEXT
@@ -39,7 +39,7 @@ def is_result_of_stopped_call(message: ToolResultMessage) -> bool:
 
 def denial_reason_of_result(message: ToolResultMessage) -> str | None:
     """Returns the reason that the user gave for denying the call, which may be empty; None if no user denied it."""
-    details: JsonValue = message.details
+    details: Json = message.details
     said = details.get(DENIAL_REASON_DETAILS_KEY) if isinstance(details, dict) else None
     return said if isinstance(said, str) else None
 
@@ -114,7 +114,7 @@ def tool_result_from_outcome(
     outcome: ToolOutcome | ToolResultMessage, *, is_error: bool = False
 ) -> ToolResult:
     """Converts a tool result in wire form back to the tool's result, for drawing."""
-    details: JsonValue = outcome.details
+    details: Json = outcome.details
     return ToolResult(
         content=tuple(
             TextPart(text=block.text)

@@ -7,7 +7,7 @@ import msgspec
 
 from app.values.content import UserContent
 from app.values.wire import from_wire, to_wire
-from tools.tool_result_values import JsonValue
+from tools.tool_result_values import Json
 
 CELL_ENTRY_TYPE: Final = "bayou.cell"
 _CELL_CALL_ID_PREFIX: Final = "cell-"
@@ -29,7 +29,7 @@ def cell_output_to_data(content: Iterable[UserContent]) -> list[Any]:
 
 def cell_output_from_data(data: Any) -> tuple[UserContent, ...]:
     """Converts the data of an entry to a cell's output; empty when the data is invalid."""
-    known = cast("dict[str, JsonValue]", data) if isinstance(data, dict) else {}
+    known = cast("dict[str, Json]", data) if isinstance(data, dict) else {}
     try:
         return from_wire(known.get("content") or [], tuple[UserContent, ...])
     except (msgspec.ValidationError, TypeError, ValueError):

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from app.values.wire import PRIVATE_PREFIX, from_wire, to_wire
-from tools.tool_result_values import JsonValue
+from tools.tool_result_values import Json
 
 _ENCODED_CHUNK_CHARACTERS = 1_000_000
 """The length of text, in characters, above which it is encoded in chunks of this size, to save memory."""
@@ -71,7 +71,7 @@ def encode_line_in_pieces(value: Any) -> Iterator[bytes]:
     yield b"\n"
 
 
-def _has_long_text(data: JsonValue) -> bool:
+def _has_long_text(data: Json) -> bool:
     if isinstance(data, str):
         return len(data) > _ENCODED_CHUNK_CHARACTERS
     if isinstance(data, dict):
@@ -79,7 +79,7 @@ def _has_long_text(data: JsonValue) -> bool:
     return isinstance(data, list) and any(map(_has_long_text, data))
 
 
-def _with_placeholders(data: JsonValue, long: list[str]) -> Any:
+def _with_placeholders(data: Json, long: list[str]) -> Any:
     """Returns a copy of the data with placeholders for long texts, which are appended to `long`."""
     match data:
         case str() if len(data) > _ENCODED_CHUNK_CHARACTERS:

@@ -6,7 +6,7 @@ from typing import Literal
 from app.values.wire import Wire
 
 TodoStatus = Literal["pending", "in_progress", "completed", "abandoned"]
-OPEN_TODO_STATUSES: tuple[TodoStatus, ...] = ("pending", "in_progress")
+OPEN_STATUSES: tuple[TodoStatus, ...] = ("pending", "in_progress")
 _BEGIN, _END = "\n\n<todo-list>\n", "\n</todo-list>"
 _TODO_MARK_BY_STATUS = {"pending": " ", "in_progress": ">", "completed": "x", "abandoned": "-"}
 
@@ -23,7 +23,7 @@ class TodoItem(Wire, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        return self.status in OPEN_TODO_STATUSES
+        return self.status in OPEN_STATUSES
 
 
 class TodoPhase(Wire, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from typing import Any, TypeGuard, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from app.values.prefix_view import PrefixView
-from tools.tool_result_values import JsonValue
+from tools.tool_result_values import Json
 
 PRIVATE_PREFIX = f"*{os.urandom(8).hex()}."
 """Prefix of encoded names of fields that are never written; random, so that no input can name such a
@@ -58,7 +58,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
 
 
 WireStruct = TypeVar("WireStruct", bound=msgspec.Struct)
-Encodable = JsonValue | msgspec.Struct | tuple[Any, ...] | PrefixView[Any]
+Encodable = Json | msgspec.Struct | tuple[Any, ...] | PrefixView[Any]
 
 
 new_id: Callable[[], str] = _id_stream.__next__
@@ -109,7 +109,7 @@ def convert(data: Any, kind: Any) -> Any:
         raise msgspec.ValidationError(f"Text that is not valid Unicode: {problem.reason}") from None
 
 
-def from_wire(data: JsonValue, kind: Any) -> Any:
+def from_wire(data: Json, kind: Any) -> Any:
     """Converts plain JSON data to a value of type `kind`, keeping unknown fields and unknown members of open
     unions. Raises `msgspec.ValidationError` when the data does not fit."""
     try:
@@ -198,7 +198,7 @@ def _struct_to_wire(value: msgspec.Struct) -> dict[str, Any]:
     return out
 
 
-def _decode(data: JsonValue, kind: Any) -> Any:
+def _decode(data: Json, kind: Any) -> Any:
     if _is_struct(kind):
         return _decode_struct(data, kind)
     origin = get_origin(kind)
@@ -210,7 +210,7 @@ def _decode(data: JsonValue, kind: Any) -> Any:
     return convert(data, kind)
 
 
-def _decode_union(data: JsonValue, members: tuple[Any, ...]) -> Any:
+def _decode_union(data: Json, members: tuple[Any, ...]) -> Any:
     if not isinstance(data, dict):
         return _decode_first_match(data, [m for m in members if not _is_struct(m)])
     structs = [member for member in members if _is_struct(member)]
@@ -238,7 +238,7 @@ def _decode_or_keep(data: dict[str, Any], member: Any, structs: list[Any]) -> An
         raise
 
 
-def _decode_first_match(data: JsonValue, members: list[Any]) -> Any:
+def _decode_first_match(data: Json, members: list[Any]) -> Any:
     error = msgspec.ValidationError(f"Unexpected {type(data).__name__}")
     for member in members:
         try:
@@ -248,7 +248,7 @@ def _decode_first_match(data: JsonValue, members: list[Any]) -> Any:
     raise error
 
 
-def _decode_struct(data: JsonValue, cls: type[WireStruct]) -> WireStruct:
+def _decode_struct(data: Json, cls: type[WireStruct]) -> WireStruct:
     if not isinstance(data, dict):
         raise msgspec.ValidationError(f"Expected an object for {cls.__name__}, got {type(data).__name__}")
     plan = _plan_for(cls)
@@ -273,7 +273,7 @@ def _decode_struct(data: JsonValue, cls: type[WireStruct]) -> WireStruct:
     return cls(**values)
 
 
-def _empty_value(kind: Any) -> JsonValue:
+def _empty_value(kind: Any) -> Json:
     """Returns the empty value for a missing or null `content` field. Other missing fields remain errors."""
     accepts = {get_origin(member) or member for member in (get_args(kind) or (kind,))} | {get_origin(kind)}
     if type(None) in accepts:

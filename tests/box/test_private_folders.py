@@ -128,7 +128,7 @@ async def test_the_temporary_folder_is_in_bayous_own_where_no_name_is_free(
     tmp_path: Path,
     way: ConfinementMethod,
 ) -> None:
-    monkeypatch.setattr("tools.files.private_folders._SHARED_FOLDER", str(tmp_path / "missing"))
+    monkeypatch.setattr("tools.files.private_folders._TEMPORARY_FOLDERS_PARENT", str(tmp_path / "missing"))
     first = boxed(way)
     text = await first.text('echo mine > "$TMPDIR/a" && cat "$TMPDIR/a" && echo "$TMPDIR"')
     said, folder = text.split()

@@ -269,7 +269,7 @@ def test_nothing_is_read_again_that_stands_as_it_was(
     def never(*given: object, **more: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr("app.sessions.index.session_index.read_lines", never)
+    monkeypatch.setattr("app.sessions.index.session_index.read_session_lines", never)
     assert read_token_usage(sessions.root, sessions.cache) == first
 
 

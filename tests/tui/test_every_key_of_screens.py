@@ -52,7 +52,7 @@ class Screens(Host):
     def on_picker_screen_action_requested(self, event: PickerScreen.ActionRequested) -> None:
         self.noted.append(event.action)
 
-    def on_tree_screen_action_requested(self, event: SessionTreeScreen.ActionRequested) -> None:
+    def on_session_tree_screen_action_requested(self, event: SessionTreeScreen.ActionRequested) -> None:
         self.noted.append(event.action)
 
     def on_review_screen_action_requested(self, event: ReviewScreen.ActionRequested) -> None:

@@ -65,7 +65,7 @@ def test_a_report_goes_elsewhere_when_its_folder_cannot_be_written(
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    monkeypatch.setattr("tools.files.private_folders._SHARED_FOLDER", str(tmp_path))
+    monkeypatch.setattr("tools.files.private_folders._TEMPORARY_FOLDERS_PARENT", str(tmp_path))
     crash = report_crash(blocked, ValueError("x"))
     assert crash.report is not None and "ValueError: x" in crash.report.read_text()
     assert crash.report.parent.parent == tmp_path
@@ -79,7 +79,7 @@ def test_a_report_goes_elsewhere_when_its_folder_cannot_be_written(
 def test_no_report_is_written_into_a_folder_that_somebody_else_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: str
 ) -> None:
-    monkeypatch.setattr("tools.files.private_folders._SHARED_FOLDER", str(tmp_path))
+    monkeypatch.setattr("tools.files.private_folders._TEMPORARY_FOLDERS_PARENT", str(tmp_path))
     usual, other = tmp_path / f"bayou-kept-{os.getuid()}", tmp_path / "other"
     other.mkdir(mode=0o700)
     if "link" in taken:
@@ -107,7 +107,7 @@ def test_an_unwritable_crash_report_is_not_a_second_crash(
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    monkeypatch.setattr("tools.files.private_folders._SHARED_FOLDER", str(blocked))
+    monkeypatch.setattr("tools.files.private_folders._TEMPORARY_FOLDERS_PARENT", str(blocked))
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(blocked))
     assert print_crash_report(report_crash(blocked, ValueError("red \x1b[31m\nlines"))) == 70
     assert "(ValueError: red ␛[31m lines)" in capsys.readouterr().err

@@ -39,7 +39,7 @@ from tools.session_workspace import SessionWorkspace, workspace_of_context
 from tools.streaming_arguments import number_in_result_details
 from tools.text_sanitizing import escape_controls, one_line
 from tools.tool_definition import Tool, ToolContext, ToolError
-from tools.tool_result_values import Card, JsonValue, ToolResult, text_result
+from tools.tool_result_values import Card, Json, ToolResult, text_result
 
 _DEFAULT_AST_GREP_MATCH_LIMIT: Final = 100
 _MAX_AST_GREP_MATCHES_WITH_CAPTURES: Final = 20
@@ -350,7 +350,7 @@ def _make_ast_edit_details(staged: Sequence[StagedFile], label: str, id: str) ->
 
 
 def _first_pattern(arguments: Mapping[str, Any]) -> str:
-    pattern: JsonValue = arguments.get("pattern")
+    pattern: Json = arguments.get("pattern")
     rewrites = objects_in_list_argument(arguments, "rewrites")
     if not isinstance(pattern, str) and rewrites:
         pattern = rewrites[0].get("pattern")

@@ -43,7 +43,7 @@ from tools.running.withheld_environment_variables import (
 from tools.session_workspace import SessionWorkspace, workspace_of_context
 from tools.text_sanitizing import escape_controls, render_final_output
 from tools.tool_definition import Tool, ToolContext, ToolError
-from tools.tool_result_values import JsonValue, TextPart, ToolResult, text_result
+from tools.tool_result_values import Json, TextPart, ToolResult, text_result
 
 _MIN_COMMAND_TIMEOUT: Final = 1
 _MAX_COMMAND_TIMEOUT: Final = 3600
@@ -188,11 +188,11 @@ def _repair_bash_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     """Repairs raw arguments of the bash tool: joins commands that are lists of words, and converts time limits in
     milliseconds."""
     out = _resolve_aliases(raw)
-    command: JsonValue = out.get("command")
+    command: Json = out.get("command")
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
         out["command"] = shlex.join([str(word) for word in command])
     for name in ("timeout_ms", "timeoutMs"):
-        given: JsonValue = out.get(name)
+        given: Json = out.get(name)
         if isinstance(given, int | float) and "timeout" not in out:
             out["timeout"] = out.pop(name) / 1000
     return out

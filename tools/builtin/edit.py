@@ -25,7 +25,7 @@ from tools.edits.files_named_by_edits import objects_in_list_argument, paths_of_
 from tools.streaming_arguments import first_text_argument
 from tools.text_sanitizing import escape_controls, one_line
 from tools.tool_definition import Tool
-from tools.tool_result_values import Card, JsonValue, ToolResult
+from tools.tool_result_values import Card, Json, ToolResult
 
 if TYPE_CHECKING:
     from tools.edits.edit_preview import CallDiff, LookUpPreviewedFile
@@ -185,7 +185,7 @@ def _repair_common_forms(raw: dict[str, Any]) -> dict[str, Any]:
     edits, changes = _parse_as_list(out.pop("edits", None)), _parse_as_list(out.pop("changes", None))
     if any("from" not in change for change in _keep_only_objects(changes)):
         edits, changes = [*edits, *changes], []
-    text: JsonValue = out.get("input")
+    text: Json = out.get("input")
     if isinstance(text, str) and text.strip() and not _is_patch_text(text):
         edits.append({"oldText": out.pop("input"), "newText": ""})
     for_all = {"all": out.pop("all")} if "all" in out else {}
@@ -210,7 +210,7 @@ def _add_common_fields(for_all: dict[str, Any], edit: Any) -> Any:
     return {**for_all, **_resolve_aliases(cast("dict[str, Any]", edit))} if isinstance(edit, dict) else edit
 
 
-def _parse_as_list(value: JsonValue) -> list[Any]:
+def _parse_as_list(value: Json) -> list[Any]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -252,7 +252,7 @@ _MAX_STREAMED_EDIT_PREVIEW_CHARS = 20_000
 def _format_streaming_diff(path: str, arguments: Mapping[str, Any]) -> str:
     """Returns the diff that the arguments of an edit call alone show, while they stream in or the call waits for
     approval."""
-    patch: JsonValue = arguments.get("input")
+    patch: Json = arguments.get("input")
     if isinstance(patch, str) and patch:
         # The heads of hunks name places by text; their line numbers are not known yet.
         lines = escape_controls(patch[:_MAX_STREAMED_EDIT_PREVIEW_CHARS]).split("\n")
@@ -260,8 +260,8 @@ def _format_streaming_diff(path: str, arguments: Mapping[str, Any]) -> str:
     parts: list[str] = []
     room = _MAX_STREAMED_EDIT_PREVIEW_CHARS
     for edit in objects_in_list_argument(arguments, "edits"):
-        old: JsonValue = edit.get("oldText")
-        new: JsonValue = edit.get("newText")
+        old: Json = edit.get("oldText")
+        new: Json = edit.get("newText")
         if isinstance(old, str) and room > 0:
             new = new if isinstance(new, str) else ""
             diff = make_diff_of_texts(
@@ -271,7 +271,7 @@ def _format_streaming_diff(path: str, arguments: Mapping[str, Any]) -> str:
             # The line numbers are not known yet.
             parts.append("\n".join(line for line in diff.patch.split("\n")[2:] if line))
     for change in objects_in_list_argument(arguments, "changes"):
-        lines: JsonValue = change.get("lines")
+        lines: Json = change.get("lines")
         if not isinstance(lines, list) or room <= 0:
             continue
         first, last = change.get("from"), change.get("to")

@@ -14,7 +14,7 @@ from tools.files.paths import absolute_path
 from tools.session_workspace import workspace_of_context
 from tools.text_sanitizing import escape_controls
 from tools.tool_definition import Tool, ToolContext, ToolError
-from tools.tool_result_values import Card, JsonValue, ToolResult
+from tools.tool_result_values import Card, Json, ToolResult
 
 MAX_EVAL_CODE_CHARS: Final = 20_000_000
 
@@ -75,12 +75,12 @@ def _repair_eval_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     """Repairs raw arguments of the eval tool: joins `cells`, a list of code and titles as in other agents' tools, into
     one code."""
     out = _resolve_aliases(raw)
-    given: JsonValue = out.get("cells")
+    given: Json = out.get("cells")
     if isinstance(given, list) and "code" not in out:
-        cells: list[JsonValue] = given
+        cells: list[Json] = given
         parts: list[str] = []
         for cell in cells:
-            fields: dict[str, JsonValue] = cell if isinstance(cell, dict) else {"code": cell}
+            fields: dict[str, Json] = cell if isinstance(cell, dict) else {"code": cell}
             code, title = fields.get("code"), fields.get("title")
             quoted = str(title or "").replace('"', "'")
             parts.append(f'===== py:"{quoted}" =====\n{code}')

@@ -10,7 +10,7 @@ from tools.tool_result_values import (
     Block,
     Card,
     DiffBlock,
-    JsonValue,
+    Json,
     TextBlock,
     ToolResult,
     make_failed_call_card,
@@ -55,7 +55,7 @@ def make_file_details(path: str, patch: str, added: int, removed: int) -> dict[s
 
 def make_file_diffs(details: Mapping[str, Any] | None, path: str = "") -> Sequence[DiffBlock]:
     """Returns the diff blocks of the changed files in a result's details; `path` is for diffs that name no file."""
-    files: JsonValue = details.get("files") if details else None
+    files: Json = details.get("files") if details else None
     if isinstance(files, list) and files:
         told: list[Mapping[str, Any]] = [file for file in files if isinstance(file, dict)]
         return [

@@ -14,7 +14,7 @@ from tools.edits.editable_text import replace_text_spans
 from tools.files.notebook_text import JupyterNotebook, parse_notebook
 from tools.text_sanitizing import one_line
 from tools.tool_definition import ToolError
-from tools.tool_result_values import JsonValue
+from tools.tool_result_values import Json
 
 
 class EditableNotebook(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ def _replace_cell_sources(data: bytes, sources: dict[int, str]) -> bytes:
     whole: dict[str, Any] = json.loads(text)
     cells: list[dict[str, Any]] = [cell for cell in whole["cells"] if isinstance(cell, dict)]
     for index, source in sources.items():
-        old: JsonValue = cells[index].get("source")
+        old: Json = cells[index].get("source")
         kept = (
             "".join(str(part) for part in old)
             if isinstance(old, list)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools.lazy_patterns import lazy_regex
-from tools.tool_result_values import JsonValue
+from tools.tool_result_values import Json
 
 EDITING_TOOL_NAMES = frozenset({"edit", "apply_patch"})
 """The names of tools whose calls can name several files."""
@@ -21,15 +21,15 @@ _APPLY_PATCH_COMMAND_PATTERN = lazy_regex(
 def paths_of_edit_call(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns the paths that an editing call names, as they were sent, each once."""
     found: dict[str, None] = {}
-    path: JsonValue = arguments.get("path")
+    path: Json = arguments.get("path")
     if isinstance(path, str):
         found[path] = None
     for name in ("edits", "changes"):
         for part in objects_in_list_argument(arguments, name):
-            own: JsonValue = part.get("path")
+            own: Json = part.get("path")
             if isinstance(own, str):
                 found[own] = None
-    patch: JsonValue = arguments.get("input")
+    patch: Json = arguments.get("input")
     for own in paths_in_patch(patch) if isinstance(patch, str) else ():
         found[own] = None
     return tuple(found)
@@ -37,7 +37,7 @@ def paths_of_edit_call(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 def find_patch_in_command(arguments: Mapping[str, Any]) -> str | None:
     """Returns the patch of a shell command that is `apply_patch <<EOF` and nothing else."""
-    command: JsonValue = arguments.get("command")
+    command: Json = arguments.get("command")
     if not isinstance(command, str) or any(value for name, value in arguments.items() if name != "command"):
         return None
     match = _APPLY_PATCH_COMMAND_PATTERN.fullmatch(command)
@@ -51,5 +51,5 @@ def paths_in_patch(text: str) -> tuple[str, ...]:
 
 def objects_in_list_argument(arguments: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """Returns the objects of a list argument of a tool call; while the list streams in, those received so far."""
-    found: JsonValue = arguments.get(name)
+    found: Json = arguments.get(name)
     return [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []

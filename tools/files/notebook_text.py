@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from tools.tool_result_values import JsonValue
+from tools.tool_result_values import Json
 
 MAX_RENDERED_NOTEBOOK_BYTES = 20_000_000
 """The maximum size in bytes of a notebook; a larger one is treated as plain text."""
@@ -31,19 +31,19 @@ class JupyterNotebook(msgspec.Struct, frozen=True, kw_only=True):
 def parse_notebook(data: bytes) -> JupyterNotebook | None:
     """Parses a notebook; None if `data` is not one."""
     try:
-        found: JsonValue = msgspec.json.decode(data)
+        found: Json = msgspec.json.decode(data)
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or not isinstance(found.get("cells"), list):
         return None
-    cells: list[JsonValue] = found["cells"]
+    cells: list[Json] = found["cells"]
     made = [_render_cell(number, cell) for number, cell in enumerate(cells, 1) if isinstance(cell, dict)]
     return JupyterNotebook(language=_notebook_language(found.get("metadata")), cells=tuple(made))
 
 
-def _notebook_language(metadata: JsonValue) -> str:
+def _notebook_language(metadata: Json) -> str:
     for part, key in (("language_info", "name"), ("kernelspec", "language")):
-        about: JsonValue = metadata.get(part) if isinstance(metadata, dict) else None
+        about: Json = metadata.get(part) if isinstance(metadata, dict) else None
         name = about.get(key) if isinstance(about, dict) else None
         if isinstance(name, str) and name:
             return name.lower()
@@ -56,7 +56,7 @@ def _render_cell(number: int, cell: dict[str, Any]) -> NotebookCell:
     identity = f" id={cell['id']}" if isinstance(cell.get("id"), str) else ""
     source = _join_source(cell.get("source")).rstrip("\n")
     lines = [f"--- cell {number} [{kind}]{identity} ---", source]
-    outputs: list[JsonValue] = cell["outputs"] if isinstance(cell.get("outputs"), list) else []
+    outputs: list[Json] = cell["outputs"] if isinstance(cell.get("outputs"), list) else []
     for output in outputs:
         text = _render_output(output) if isinstance(output, dict) else ""
         if text:
@@ -70,7 +70,7 @@ def _render_output(output: dict[str, Any]) -> str:
     elif "text" in output:
         text = _join_source(output["text"])
     else:
-        data: dict[str, JsonValue] = output["data"] if isinstance(output.get("data"), dict) else {}
+        data: dict[str, Json] = output["data"] if isinstance(output.get("data"), dict) else {}
         text = _join_source(data.get("text/plain"))
         others = [kind for kind in data if kind != "text/plain"]
         if others:
@@ -81,8 +81,8 @@ def _render_output(output: dict[str, Any]) -> str:
     return text
 
 
-def _join_source(source: JsonValue) -> str:
+def _join_source(source: Json) -> str:
     if isinstance(source, list):
-        parts: list[JsonValue] = source
+        parts: list[Json] = source
         return "".join(part for part in parts if isinstance(part, str))
     return source if isinstance(source, str) else ""

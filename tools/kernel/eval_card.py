@@ -14,7 +14,7 @@ from tools.tool_result_values import (
     FileBlock,
     ImageBlock,
     ImagePart,
-    JsonValue,
+    Json,
     ListBlock,
     MarkdownBlock,
     TextBlock,
@@ -53,8 +53,8 @@ def make_eval_card(arguments: Mapping[str, Any], result: ToolResult | None) -> C
 
 def make_cell_output_blocks(result: ToolResult) -> list[Block]:
     """Returns the outputs of an `eval` call's cells as blocks of its card."""
-    kinds: JsonValue = (result.details or {}).get("parts")
-    named: list[JsonValue] = kinds if isinstance(kinds, list) else []
+    kinds: Json = (result.details or {}).get("parts")
+    named: list[Json] = kinds if isinstance(kinds, list) else []
     blocks: list[Block] = []
     for at, part in enumerate(result.content):
         kind = named[at] if at < len(named) else "text"
@@ -103,14 +103,14 @@ def _format_tool_call_line(made: Mapping[str, Any]) -> str:
 
 def _make_json_tree(text: str) -> Block:
     try:
-        value: JsonValue = msgspec.json.decode(text)
+        value: Json = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return TextBlock(text=escape_controls(text))
     left = [_MAX_SHOWN_JSON_NODES]
     return TreeBlock(roots=(_make_json_node("", value, left, 0),))
 
 
-def _make_json_node(name: str, value: JsonValue, left: list[int], depth: int) -> TreeNode:
+def _make_json_node(name: str, value: Json, left: list[int], depth: int) -> TreeNode:
     before = f"{one_line(name)}: " if name else ""
     if isinstance(value, dict):
         pairs = [(str(key), inner) for key, inner in value.items()]

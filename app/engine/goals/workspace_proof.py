@@ -14,7 +14,7 @@ from app.sessions.session_log import SessionLog
 from app.undo.change_records import file_changes_data_of_entry
 from app.values.entries import CustomEntry
 from app.values.todos import GOAL_ENTRY_TYPE, GOAL_SET_FIELD, CheckResult
-from tools.tool_result_values import JsonValue
+from tools.tool_result_values import Json
 
 MAX_FILES_NAMED_IN_GOAL_PROOF = 20
 """The maximum number of files that a result names."""
@@ -109,7 +109,7 @@ class GoalWorkspaceProof:
         found: set[str] = set()
         for entry in self._log.entries_to_root():
             if isinstance(entry, CustomEntry) and entry.custom_type == GOAL_ENTRY_TYPE:
-                data: JsonValue = entry.data
+                data: Json = entry.data
                 if isinstance(data, dict) and data.get(GOAL_SET_FIELD):
                     break
             elif (files := file_changes_data_of_entry(entry)) is not None:

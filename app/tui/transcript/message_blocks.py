@@ -58,7 +58,7 @@ from tools.tool_result_values import (
     Card,
     CommandBlock,
     ImageBlock,
-    JsonValue,
+    Json,
     ListBlock,
     MapBlock,
     MarkdownBlock,
@@ -399,7 +399,7 @@ def tool_result_block(
 
 def staged_changes_id_of(message: ToolResultMessage) -> str:
     """Returns the id of the changes that a tool call staged; empty if it staged none."""
-    details: JsonValue = message.details
+    details: Json = message.details
     return text_in_result_details(details, "pending") if isinstance(details, dict) else ""
 
 
@@ -495,7 +495,7 @@ def _diagnostics_block(block_id: str, text: str, details: dict[str, object]) -> 
     """Returns the transcript block of new diagnostics of language servers: a summary, with the full text for the model
     inside."""
     try:
-        found = from_wire(cast("JsonValue", details.get("problems")), tuple[Diagnostic, ...])
+        found = from_wire(cast("Json", details.get("problems")), tuple[Diagnostic, ...])
     except msgspec.ValidationError:  # an entry of another program
         found = ()
     total = details.get("total")

@@ -42,7 +42,7 @@ class ScreenHost(Host):
     def on_picker_screen_action_requested(self, event: PickerScreen.ActionRequested) -> None:
         self.asked.append((event.action, event.row.id if event.row else None))
 
-    def on_tree_screen_action_requested(self, event: SessionTreeScreen.ActionRequested) -> None:
+    def on_session_tree_screen_action_requested(self, event: SessionTreeScreen.ActionRequested) -> None:
         self.asked.append((event.action, event.entry_id, event.other_id))
 
     def on_settings_screen_changed(self, event: SettingsScreen.Changed) -> None:

@@ -9,7 +9,7 @@ from tools.filemap.map_deadline import MapDeadline
 from tools.filemap.scanners.outline_builder import OutlineBuilder
 from tools.filemap.scanners.scan_result import ScannedOutline
 from tools.filemap.scanners.source_lines import format_count_with_noun, iterate_source_lines
-from tools.tool_result_values import JsonValue
+from tools.tool_result_values import Json
 
 _MAX_JSONL_RECORDS_SAMPLED = 2000
 _MAX_JSONL_KEYS_OF_OBJECT = 60
@@ -36,7 +36,7 @@ def outline_jsonl(source: bytes, watch: MapDeadline) -> ScannedOutline:
         if count > _MAX_JSONL_RECORDS_SAMPLED or len(line) > _MAX_JSONL_RECORD_BYTES:
             continue
         try:
-            record: JsonValue = decode(line)
+            record: Json = decode(line)
         except (ValueError, RecursionError):
             broken += 1
             continue
@@ -70,7 +70,7 @@ class _KeyStatistics(msgspec.Struct):
 
 
 def _count_record_keys(
-    keys: dict[str, _KeyStatistics], record: dict[str, JsonValue], row: int, depth: int
+    keys: dict[str, _KeyStatistics], record: dict[str, Json], row: int, depth: int
 ) -> None:
     for name, value in record.items():
         key = keys.get(name)
@@ -81,7 +81,7 @@ def _count_record_keys(
         key.type_counts[json_type_name(value)] += 1
         if depth == _MAX_JSONL_KEY_DEPTH:
             continue
-        items: list[JsonValue] = value[:_MAX_JSONL_LIST_ITEMS_SAMPLED] if isinstance(value, list) else [value]
+        items: list[Json] = value[:_MAX_JSONL_LIST_ITEMS_SAMPLED] if isinstance(value, list) else [value]
         for inner in items:
             if isinstance(inner, dict):
                 key.object_count += 1

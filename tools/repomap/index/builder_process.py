@@ -32,7 +32,7 @@ from tools.repomap.index.indexing_pool import MIN_FILES_FOR_INDEXING_POOL, Index
 
 _INDEX_BUILDER_PROGRAM = (
     "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline()); "
-    "from tools.repomap.index.builder_process import run_builder_process; run_builder_process()"
+    "from tools.repomap.index.builder_process import run_index_builder_process; run_index_builder_process()"
 )
 _INDEX_BUILDER_NICENESS = 15
 """The niceness of the builder and its pool. It is high so that the session's user interface gets the processor

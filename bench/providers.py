@@ -63,7 +63,7 @@ import sys, time
 from app.providers.adapter_registry import AdapterRegistry
 from bench.providers import model_of, resident_kilobytes
 before, start = resident_kilobytes(), time.process_time()
-AdapterRegistry().load_modules_for(model_of(*sys.argv[1:]))
+AdapterRegistry().load_modules_for_model(model_of(*sys.argv[1:]))
 print(resident_kilobytes() - before, time.process_time() - start)
 """
 _LATENESS_PROGRAM = """

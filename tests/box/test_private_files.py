@@ -97,7 +97,7 @@ def test_what_builds_read_and_what_is_no_programs_stays(tmp_path: Path, path: st
 def test_where_all_files_are_made_private_only_names_count(tmp_path: Path) -> None:
     write(tmp_path, ".config/program/settings.json", 0o600)
     token = write(tmp_path, ".config/program/token", 0o600)
-    reads = f"print(PrivateFiles({str(tmp_path)!r}).find_private_places().files)"
+    reads = f"print(PrivateHomeFiles({str(tmp_path)!r}).find_private_places().files)"
     code = f"from app.engine.sandbox.private_files import PrivateHomeFiles; {reads}"
     done = subprocess.run(
         [sys.executable, "-c", code], umask=0o077, capture_output=True, text=True, check=True

@@ -203,7 +203,7 @@ def test_a_terminal_too_small_to_work_in(tmp_path: Path) -> None:
         for part in ("80x24.", "Ask anything", "guide"):
             shown.until(part)
         shown.press("list\r")
-        shown.until("no files")  # the row that ends the turn
+        shown.until("empty")  # the end of the answer
         shown.resize(80, 24)
         shown.until("is empty")
         shown.until("This terminal is 20x5: enlarge it to at least 80x24.")

@@ -280,9 +280,9 @@ import asyncio, os, sys, time
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from app.mcp.server_context import McpServerContext
-from app.mcp.server_config_entries import ServerConfig
+from app.mcp.server_config_entries import McpServerConfig
 from app.mcp.stdio_process import environment_for_mcp_server
-from app.mcp.managed_server import ManagedServer
+from app.mcp.managed_server import ManagedMcpServer
 from app.mcp.server_context import MAX_MCP_LOG_FILE_BYTES, McpServerLog
 from tools.running.local_processes import LocalProcesses
 
@@ -291,8 +291,8 @@ async def hold():
     ground = McpServerContext(
         processes=lambda: processes, working_folder=Path.cwd, environment=lambda: environment_for_mcp_server(os.environ)
     )
-    config = ServerConfig(name="docs", command=sys.executable, args=({faulty!r}, "hang-at-end"))
-    life = ManagedServer(config, ground, lambda: None)
+    config = McpServerConfig(name="docs", command=sys.executable, args=({faulty!r}, "hang-at-end"))
+    life = ManagedMcpServer(config, ground, lambda: None)
     await life.connect_if_needed()
     print(life.pid, flush=True)
     await asyncio.sleep(1000)

@@ -206,7 +206,7 @@ async def test_a_server_that_never_ends_to_encrypt_is_given_up(monkeypatch: pyte
 def test_modules_of_the_first_request_can_be_loaded_early(api: str):
     program = (
         "import sys; from app.providers.adapter_registry import AdapterRegistry; from app.values.models import Model\n"
-        f"AdapterRegistry().load_modules_for(Model(id='m', name='m', api={api!r}, provider='mine', base_url='http://x.test'))\n"
+        f"AdapterRegistry().load_modules_for_model(Model(id='m', name='m', api={api!r}, provider='mine', base_url='http://x.test'))\n"
         "print('app.providers.senders.http_exchange' in sys.modules, 'anyio._backends._asyncio' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -290,8 +290,8 @@ _READS = """
 import sys
 from pathlib import Path
 from app.sessions.session_library import read_token_usage
-from app.sessions.index.token_usage import sum_parts
-print(sum_parts(read_token_usage(Path(sys.argv[1]), Path(sys.argv[2])).parts).input)
+from app.sessions.index.token_usage import sum_usage_parts
+print(sum_usage_parts(read_token_usage(Path(sys.argv[1]), Path(sys.argv[2])).parts).input)
 """
 
 

@@ -279,10 +279,10 @@ async def test_a_file_that_never_comes_to_rest_is_an_error_and_theirs_stays(tmp_
 _APPENDS = """
 import asyncio, sys
 from tools.files.file_changes import FileChangeQueue, NewFileContent
-from tools.file_and_process_operations import LocalFiles
+from tools.file_and_process_operations import LocalFileOperations
 
 async def main(path, name):
-    queue = FileChangeQueue(LocalFiles())
+    queue = FileChangeQueue(LocalFileOperations())
     for number in range(150):
         line = f"{name} {number}\\n".encode()
         await queue.change_file(path, line.decode(), lambda state: NewFileContent(data=state.data + line))

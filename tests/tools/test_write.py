@@ -152,7 +152,7 @@ import asyncio, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tools.tool_definition import ToolContext, ToolError
-from tools.builtin.edit import EditArguments, Replacement, make_replace_tool
+from tools.builtin.edit import EditArguments, OldTextReplacementArgument, make_replace_tool
 from tools.builtin.write import WriteArguments, make_write_tool
 folder = Path(sys.argv[1])
 old = "old and whole\\n" * 2500
@@ -164,7 +164,7 @@ for tool, arguments in (
     (make_write_tool(), WriteArguments(path="a.txt", content="x" * 300_000)),
     (make_write_tool(), WriteArguments(path="c.txt", content="x" * 300_000)),
     (make_write_tool(), WriteArguments(path="new.txt", content="x" * 300_000)),
-    (make_replace_tool(), EditArguments(path="a.txt", edits=(Replacement(old_text=old[:-1], new_text="y" * 300_000),))),
+    (make_replace_tool(), EditArguments(path="a.txt", edits=(OldTextReplacementArgument(old_text=old[:-1], new_text="y" * 300_000),))),
 ):
     try:
         print(asyncio.run(tool.run(arguments, context)).text)

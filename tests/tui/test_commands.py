@@ -77,7 +77,8 @@ async def test_everything_that_can_be_written_is_reported(home: Path) -> None:
         assert wanted <= known.keys()
         assert all(known.values()), "each says what it does"
         await pilot.pause()
-        assert {f"/{name}" for name in known} <= {row.id for row in app.action_table.palette_rows()}
+        rows = app.action_table.palette_rows()
+        assert {f"/{name}" for name in known} <= {word for row in rows for word in (row.id, row.detail)}
 
 
 async def test_a_question_mark_is_help_and_exit_leaves(home: Path) -> None:

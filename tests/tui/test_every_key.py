@@ -286,10 +286,10 @@ async def test_models_and_thinking_go_round(tmp_path: Path, monkeypatch: pytest.
         force_setattr(page_of(RUN_KEYS_FEATURE), "copy", lambda text, what: asked.append((text, what)))
         monkeypatch.setattr(type(page_of(MODELS_FEATURE)), "cycle_model", staticmethod(note))
         monkeypatch.setattr(type(page_of(MODELS_FEATURE)), "cycle_level", staticmethod(note))
-        monkeypatch.setattr(type(page_of(CONTEXT_FEATURE)), "preview_summary", staticmethod(note))
+        monkeypatch.setattr(type(page_of(CONTEXT_FEATURE)), "edit_compaction_summary", staticmethod(note))
         monkeypatch.setattr(
             type(page_of(MESSAGE_QUEUE_FEATURE)),
-            "take_back_all",
+            "move_queue_to_editor",
             staticmethod(lambda: asked.append("taken back")),
         )
         told = {

@@ -16,12 +16,12 @@ from app.values.entries import MessageEntry
 from app.values.messages import user_message
 from tests.undo.killed_worker import parts_of
 from tools.files.file_changes import FileChangeQueue, NewFileContent
-from tools.file_and_process_operations import LocalFiles
+from tools.file_and_process_operations import LocalFileOperations
 
 session, project = map(Path, sys.argv[1:])
 parts = parts_of(session, project)
 parts.log.append(MessageEntry(parent_id=None, message=user_message("go")))
-queue, seen = FileChangeQueue(LocalFiles()), []
+queue, seen = FileChangeQueue(LocalFileOperations()), []
 
 def before(intent):
     seen.append(intent)

@@ -96,7 +96,7 @@ def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
         "from widgets.terminal.early_terminal import EarlyTerminal\n"
         "held = EarlyTerminal()\n"
         "held.take_over_terminal()\n"
-        "appearance, read = query_terminal_appearance(held, 5.0), held.take_input()\n"
+        "appearance, read = query_terminal_appearance(held, 5.0), held.take_stored_input()\n"
         "held.restore_terminal()\n"
         "print('is', appearance, 'with Enter' if b'who\\r' in read else '', flush=True)\n"
     )

@@ -29,7 +29,7 @@ SHOT = ImageAttachment(name="shot.png", mime_type="image/png", byte_count=48_000
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("app.tui.features.tree.entries", "app.tui.entry_texts", "widgets.lists.tree_rows"):
-        monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
+        monkeypatch.setattr(f"{place}.format_time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr(
         "app.engine.models.model_requests.ModelRequests._on_connection_state",

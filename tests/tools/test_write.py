@@ -152,7 +152,7 @@ import asyncio, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tools.tool_definition import ToolContext, ToolError
-from tools.builtin.edit import EditArguments, OldTextReplacementArgument, make_replace_tool
+from tools.builtin.edit import EditArguments, OldTextReplacementArgument, make_edit_tool_with_old_texts
 from tools.builtin.write import WriteArguments, make_write_tool
 folder = Path(sys.argv[1])
 old = "old and whole\\n" * 2500
@@ -160,11 +160,12 @@ old = "old and whole\\n" * 2500
 (folder / "b.txt").write_text(old[:7000])
 (folder / "c.txt").hardlink_to(folder / "b.txt")
 context = ToolContext(call_id="1", cwd=folder)
+edit = OldTextReplacementArgument(old_text=old[:-1], new_text="y" * 300_000)
 for tool, arguments in (
     (make_write_tool(), WriteArguments(path="a.txt", content="x" * 300_000)),
     (make_write_tool(), WriteArguments(path="c.txt", content="x" * 300_000)),
     (make_write_tool(), WriteArguments(path="new.txt", content="x" * 300_000)),
-    (make_replace_tool(), EditArguments(path="a.txt", edits=(OldTextReplacementArgument(old_text=old[:-1], new_text="y" * 300_000),))),
+    (make_edit_tool_with_old_texts(), EditArguments(path="a.txt", edits=(edit,))),
 ):
     try:
         print(asyncio.run(tool.run(arguments, context)).text)

@@ -29,10 +29,10 @@ def before(intent):
     if len(seen) == 6:
         os.kill(os.getpid(), signal.SIGKILL)
 
-queue.subscribe_before(before)
+queue.subscribe_before_changes(before)
 paths = [str(project / f"f{number}") for number in range(10)]
 new = [NewFileContent(data=b"new\\n" * 9000)] * 10
-asyncio.run(queue.change_all(paths, "call", lambda states: new))
+asyncio.run(queue.change_files_together(paths, "call", lambda states: new))
 """
 
 

@@ -39,4 +39,4 @@ def test_what_a_job_says_is_copied_from_its_panel(tmp_path: Path) -> None:
         shown.press("\x19")  # Ctrl+Y
         shown.until(lambda: copied(shown) == ["tide high"])
         shown.press("\x18")  # Ctrl+X ends it
-        shown.until("killed")
+        shown.until("stopped")

@@ -137,7 +137,7 @@ async def test_it_is_drawn_as_one_line_that_opens(load, scene: ExtensionHost):
 
 MAPPER = {
     f"tools.filemap.{name}"
-    for name in ("map_cache", "file_mapper", "rendering.map_rendering", "rendering.map_messages")
+    for name in ("file_mapper", "map_cache", "rendering.file_map_messages", "rendering.file_map_rendering")
 }
 
 

@@ -145,7 +145,8 @@ class BatchWorkerPlugin(WorkerPlugin):
         folder = self._place / "results" / order.folder
         try:
             await asyncio.to_thread(shutil.rmtree, folder, True)
-            folder.mkdir(parents=True)
+            # A run that was killed with its worker may still write while its folder is removed.
+            folder.mkdir(parents=True, exist_ok=True)
             ended = await self._run_order(order, folder)
         except (UserError, OSError) as problem:
             reason = (

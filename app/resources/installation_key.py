@@ -7,12 +7,12 @@ from pathlib import Path
 from tools.files.regular_files import read_regular_file
 
 INSTALLATION_KEY_FILE = "secrets.key"
-_SECRET_PLACEHOLDER_KEY_BYTES = 32
+_INSTALLATION_KEY_BYTES = 32
 
 
 def load_or_create_key(agent_dir: Path | None) -> bytes:
     """Returns the installation's key, created when first needed; a temporary key if it cannot be stored."""
-    made = os.urandom(_SECRET_PLACEHOLDER_KEY_BYTES)
+    made = os.urandom(_INSTALLATION_KEY_BYTES)
     if agent_dir is None:
         return made
     path = agent_dir / INSTALLATION_KEY_FILE
@@ -44,4 +44,4 @@ def _read_key(path: Path) -> bytes | None:
         kept = read_regular_file(path)
     except OSError:
         return None
-    return kept if len(kept) >= _SECRET_PLACEHOLDER_KEY_BYTES else None
+    return kept if len(kept) >= _INSTALLATION_KEY_BYTES else None

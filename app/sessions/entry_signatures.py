@@ -15,11 +15,11 @@ import msgspec
 from app.values.entries import CustomEntry, Entry, SessionHeader
 
 SIGNATURE_FIELD = "signature"
-_SECRET_PLACEHOLDER_KEY_BYTES = 32
+_TEMPORARY_KEY_BYTES = 32
 
 
 def _temporary_key() -> bytes:
-    return os.urandom(_SECRET_PLACEHOLDER_KEY_BYTES)
+    return os.urandom(_TEMPORARY_KEY_BYTES)
 
 
 class EntrySignatures:

@@ -40,12 +40,12 @@ def is_approval_key(event: events.Key, answers: Sequence[ApprovalAnswerOption]) 
 
 
 def advice_for(plain_key: str, asked: ApprovalRequest, *, focus_key: str) -> str:
-    """Returns what to press in place of an ambiguous Alt key. `focus_key`: the key that focuses the question first, if
-    plain keys are text now."""
+    """Returns what to press in place of an ambiguous Alt key. `focus_key`: the key that focuses the question, since
+    plain keys are text until then."""
     if plain_key.startswith("/"):
         return f"use {plain_key}"
     answer = "a number" if asked.kind == "select" else plain_key
-    return f"press {focus_key}, then {answer}" if focus_key else f"press {answer}"
+    return f"press {focus_key}, then {answer}"
 
 
 class HeldAnswerKey:

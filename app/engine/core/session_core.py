@@ -22,8 +22,15 @@ from app.values.entries import CustomEntry, Entry
 from app.values.events import QueueUpdate
 from app.values.messages import AssistantMessage
 from app.values.models import Model
+from tools.text_sanitizing import escape_controls
 
+_MAX_SHOWN_CHARS = 600
 ClassifyFailure = Callable[[AssistantMessage, Model | None], AnswerFailure]
+
+
+def shown_foreign_text(text: str) -> str:
+    """Returns a text of an unsigned entry for a notice: cut, and without control characters."""
+    return escape_controls(text[:_MAX_SHOWN_CHARS]) + ("…" if len(text) > _MAX_SHOWN_CHARS else "")
 
 
 class SignedState:

@@ -11,7 +11,7 @@ import msgspec
 
 from app.agent.abort_signal import Aborted, AbortSignal
 from app.agent.tool_pipeline import is_current_task_being_cancelled
-from app.engine.core.session_core import SessionCore
+from app.engine.core.session_core import SessionCore, shown_foreign_text
 from app.engine.files.file_parts import SessionFileParts
 from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.permission_gate import PermissionGate
@@ -36,13 +36,11 @@ from app.values.todos import (
 from app.values.user_errors import UserError
 from app.values.wire import from_wire, now_iso, to_wire
 from tools.number_formatting import count_with_noun
-from tools.text_sanitizing import escape_controls
 
 if TYPE_CHECKING:
     from app.engine.goals.workspace_proof import GoalWorkspaceProof
 
 MAX_CHECKS, MAX_TEXT = 50, 20_000
-_MAX_SHOWN_CHARS = 600
 MAX_GOAL_TURNS_WITHOUT_CHANGE = 3
 """The maximum number of times in a row that the agent may end its turn without having done anything."""
 
@@ -367,15 +365,14 @@ class SessionGoal:
         self._core.event_bus.publish_now(GoalChanged(view=self.goal_view))
 
     def _pause_foreign_goal(self, entry: CustomEntry, goal: Goal) -> Goal:
-        """Pauses a goal that nobody set in this session on this machine, so that none of its checks runs."""
+        """Pauses a goal that was not set in this session on this machine, so that none of its checks runs."""
         if goal.status == "done":
             return goal
         checks = "; ".join(one.command for one in goal.checks)
-        cut = "…" if len(checks) > _MAX_SHOWN_CHARS else ""
         self._core.signed_state.report_unsigned(
             entry,
             f"This session's goal was not set on this machine, so it is paused and its check does not run: "
-            f"{escape_controls(checks[:_MAX_SHOWN_CHARS])}{cut}. /goal shows it, /goal continue goes on with it.",
+            f"{shown_foreign_text(checks)}. /goal shows it, /goal continue goes on with it.",
         )
         return msgspec.structs.replace(goal, status="paused", reason="it was not set on this machine")
 

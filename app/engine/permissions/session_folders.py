@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.core.session_core import SessionCore
+from app.engine.core.session_core import SessionCore, shown_foreign_text
 from app.engine.permissions.permission_context import PermissionContext
 from app.permits.secret_files import secret_likelihood_of_path
 from app.values.events import EntryAppended
@@ -25,7 +25,6 @@ from tools.text_sanitizing import escape_controls
 ADDED_FOLDERS_ENTRY_TYPE = "bayou.folders"
 """The type of entries with all added folders; a resumed session adds them again."""
 MAX_ADDED_FOLDERS = 20
-_MAX_SHOWN_CHARS = 600
 _ADDED_FOLDERS_SECTION_TEMPLATE = (
     "You may also read and change files in these folders, as in the working directory; name their files by "
     "absolute "
@@ -96,11 +95,10 @@ class SessionAddedFolders:
         if entry is None or not folders or self._core.signed_state.is_signed(entry):
             return folders
         shown = ", ".join(folders[:MAX_ADDED_FOLDERS])
-        cut = "…" if len(shown) > _MAX_SHOWN_CHARS else ""
         self._core.signed_state.report_unsigned(
             entry,
-            f"This session adds {escape_controls(shown[:_MAX_SHOWN_CHARS])}{cut} to the workspace, but not from this "
-            f"machine, so it is left out. To add it: /add-dir {escape_controls(folders[0][:_MAX_SHOWN_CHARS])}",
+            f"This session adds {shown_foreign_text(shown)} to the workspace, but not from this "
+            f"machine, so it is left out. To add it: /add-dir {shown_foreign_text(folders[0])}",
         )
         return ()
 

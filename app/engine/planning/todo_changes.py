@@ -23,7 +23,7 @@ from tools.text_sanitizing import escape_controls
 TodoOperation = Literal["set", "start", "done", "drop", "block", "add", "view"]
 MAX_TODO_ITEMS = 200
 MAX_TODO_ITEM_CHARS = 400
-_MAX_QUOTED_TODO_CHARS = 40
+_MAX_QUOTED_TODO_NAMES = 40
 _DEFAULT_TODO_PHASE_NAME = "Todos"
 _PLAN_HEADING_PATTERN = lazy_regex(r"#{1,6}\s+(.+?)\s*#*$")
 _PLAN_LIST_ITEM_PATTERN = lazy_regex(r"(?:\d{1,3}[.)]|[-*+])\s+(?:\[[ xX]\]\s+)?(.+)")
@@ -232,8 +232,8 @@ def _one_line_text(text: str) -> str:
 
 
 def _quote_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_QUOTED_TODO_CHARS} more" if len(names) > _MAX_QUOTED_TODO_CHARS else ""
-    return ", ".join(f"“{name}”" for name in names[:_MAX_QUOTED_TODO_CHARS]) + more
+    more = f" and {len(names) - _MAX_QUOTED_TODO_NAMES} more" if len(names) > _MAX_QUOTED_TODO_NAMES else ""
+    return ", ".join(f"“{name}”" for name in names[:_MAX_QUOTED_TODO_NAMES]) + more
 
 
 def _open_items_text(phases: Phases) -> str:

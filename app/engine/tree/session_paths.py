@@ -29,7 +29,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
     cwd: Path
     effective_settings: EffectiveSettings = msgspec.field(default_factory=EffectiveSettings)
     signatures: EntrySignatures = msgspec.field(default_factory=EntrySignatures)
-    """The signatures of this installation, which copies of its own sessions get too."""
+    """Signs entries with the key of this installation, also those of copies of its sessions."""
 
     def switch_to(self, folder: Path) -> None:
         """Switches to the session files of the project in this folder."""
@@ -44,8 +44,8 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         )
 
     def require_session_folder(self, log: SessionLog) -> None:
-        """Closes the log and raises `SessionError` where nobody can be asked about its folder: when that is unusable,
-        or when a file from elsewhere, which anyone may have written, would move the work to another folder."""
+        """Closes the log and raises `SessionError` where no person can be asked about its folder: when that is
+        unusable, or when a file from elsewhere, which anyone may have written, would move the work to another."""
         log.require_usable_cwd(self.cwd)
         if log.path is None or not self.is_of_other_folder(log):
             return
